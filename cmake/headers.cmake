@@ -1,0 +1,22 @@
+# Every public header, by component. tests/layers.py fails when a header is missing here.
+prdist_component(prdist
+  HEADERS
+    include/prdist/version.hpp
+    include/prdist/core/endpoint.hpp
+    include/prdist/core/error.hpp
+    include/prdist/core/hash.hpp
+    include/prdist/core/log.hpp
+    include/prdist/core/text.hpp
+    include/prdist/core/types.hpp
+    include/prdist/optim/adagrad.hpp
+    include/prdist/optim/adam.hpp
+    include/prdist/optim/momentum.hpp
+    include/prdist/optim/optimizer.hpp
+    include/prdist/optim/sgd.hpp
+    include/prdist/table/initializer.hpp
+    include/prdist/table/spec.hpp
+    include/prdist/concepts/model.hpp
+  LINK Boost::headers Boost::json Threads::Threads xxHash::headers)
+# Kernels keep fixed arithmetic: the same bytes on every machine that runs one build.
+target_compile_options(prdist_prdist INTERFACE
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-ffp-contract=off>)

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one error type. Inside the library it is returned as a value (Result); the verbs of Fleet throw it.
+// Its text can be searched: `prdist[area.cause] who, what, where: next step`.
+#pragma once
+
+#include <boost/assert/source_location.hpp>
+#include <boost/system/result.hpp>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <prdist/core/text.hpp>
+
+namespace prdist {
+
+enum class Errc : std::uint16_t {
+  config_missing,
+  config_invalid,
+  config_contradiction,
+  transport_refused,
+  transport_unresolved,
+  transport_no_answer,
+  transport_closed,
+  transport_in_use,
+  transport_failed,
+  wire_not_prdist,
+  wire_version,
+  wire_header,
+  wire_checksum,
+  wire_too_large,
+  wire_message,
+  table_unknown,
+  table_mismatch,
+  table_shape,
+  table_memory,
+  job_peer_lost,
+  job_deadline,
+  job_placement,
+  job_state,
+  data_line,
+  data_file,
+  internal,
+};
+
+/// The last code: a loop over all of them ends here.
+inline constexpr Errc last_errc = Errc::internal;
+
+/// `area.cause`, the searchable part of the text.
+[[nodiscard]] constexpr std::string_view name_of(Errc code) noexcept {
+  switch (code) {
+    case Errc::config_missing: return "config.missing";
+    case Errc::config_invalid: return "config.invalid";
+    case Errc::config_contradiction: return "config.contradiction";
+    case Errc::transport_refused: return "transport.refused";
+    case Errc::transport_unresolved: return "transport.unresolved";
+    case Errc::transport_no_answer: return "transport.no_answer";
+    case Errc::transport_closed: return "transport.closed";
+    case Errc::transport_in_use: return "transport.in_use";
+    case Errc::transport_failed: return "transport.failed";
+    case Errc::wire_not_prdist: return "wire.not_prdist";
+    case Errc::wire_version: return "wire.version";
+    case Errc::wire_header: return "wire.header";
+    case Errc::wire_checksum: return "wire.checksum";
+    case Errc::wire_too_large: return "wire.too_large";
+    case Errc::wire_message: return "wire.message";
+    case Errc::table_unknown: return "table.unknown";
+    case Errc::table_mismatch: return "table.mismatch";
+    case Errc::table_shape: return "table.shape";
+    case Errc::table_memory: return "table.memory";
+    case Errc::job_peer_lost: return "job.peer_lost";
+    case Errc::job_deadline: return "job.deadline";
+    case Errc::job_placement: return "job.placement";
+    case Errc::job_state: return "job.state";
+    case Errc::data_line: return "data.line";
+    case Errc::data_file: return "data.file";
+    case Errc::internal: return "internal.error";
+  }
+  return "internal.error";
+}
+
+/// The process exit code that the launch contract gives to a failure of this kind: 78 for what a restart cannot
+/// mend (configuration, input), 75 for what it can (a lost peer, a passed deadline).
+[[nodiscard]] constexpr int exit_code(Errc code) noexcept {
+  switch (code) {
+    case Errc::transport_refused:
+    case Errc::transport_unresolved:
+    case Errc::transport_no_answer:
+    case Errc::transport_closed:
+    case Errc::transport_failed:
+    case Errc::wire_checksum:
+    case Errc::job_peer_lost:
+    case Errc::job_deadline: return 75;
+    case Errc::table_memory:
+    case Errc::internal: return 70;
+    default: return 78;
+  }
+}
+
+class Error : public std::runtime_error {
+ public:
+  /// `text` says who, what, where, and behind a colon or a full stop the next step.
+  Error(Errc code, std::string_view text)
+      : std::runtime_error(concat("prdist[", name_of(code), "] ", text)), code_(code) {}
+
+  /// Parts are joined by concat().
+  template <class First, class Second, class... More>
+  Error(Errc code, First const& first, Second const& second, More const&... more)
+      : Error(code, std::string_view(concat(first, second, more...))) {}
+
+  [[nodiscard]] Errc code() const noexcept { return code_; }
+
+  /// The text without the `prdist[area.cause] ` in front, for sending on under the same code.
+  [[nodiscard]] std::string_view message() const noexcept {
+    return std::string_view(what()).substr(name_of(code_).size() + 9);
+  }
+
+ private:
+  Errc code_;
+};
+
+/// What boost::system::result calls when value() finds an error.
+[[noreturn]] inline void throw_exception_from_error(Error const& error, boost::source_location const&) {
+  throw error;
+}
+
+template <class Value>
+using Result = boost::system::result<Value, Error>;
+
+}  // namespace prdist

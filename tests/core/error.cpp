@@ -1,0 +1,42 @@
+#include <prdist/core/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+using namespace prdist;
+
+TEST(Error, EveryCodeHasItsOwnAreaAndCause) {
+  std::set<std::string_view> names;
+  for (int code = 0; code <= static_cast<int>(last_errc); ++code) {
+    auto const name = name_of(static_cast<Errc>(code));
+    EXPECT_NE(name.find('.'), std::string_view::npos) << name;
+    EXPECT_TRUE(names.insert(name).second) << name << " stands twice";
+  }
+}
+
+TEST(Error, TextCanBeSearchedByAreaAndCause) {
+  Error const error(Errc::transport_refused, "worker 2 -> server 0 at 10.0.0.4:7164: ", "connection refused after ", 3,
+                    " tries");
+  EXPECT_STREQ(error.what(),
+               "prdist[transport.refused] worker 2 -> server 0 at 10.0.0.4:7164: connection refused after 3 tries");
+  EXPECT_EQ(error.message(), "worker 2 -> server 0 at 10.0.0.4:7164: connection refused after 3 tries");
+}
+
+TEST(Error, ResultThrowsItWhenTheValueIsAskedFor) {
+  Result<int> const failed = Error(Errc::internal, "no value");
+  try {
+    (void)failed.value();
+    FAIL() << "value() returned";
+  } catch (Error const& error) {
+    EXPECT_EQ(error.code(), Errc::internal);
+  }
+}
+
+TEST(Error, ExitCodesFollowTheLaunchContract) {
+  EXPECT_EQ(exit_code(Errc::config_missing), 78);
+  EXPECT_EQ(exit_code(Errc::data_line), 78);
+  EXPECT_EQ(exit_code(Errc::job_peer_lost), 75);
+  EXPECT_EQ(exit_code(Errc::job_deadline), 75);
+}
