@@ -6,5 +6,5 @@ find_package_handle_standard_args(xxHash REQUIRED_VARS xxHash_INCLUDE_DIR
 if(xxHash_FOUND AND NOT TARGET xxHash::headers)
   add_library(xxHash::headers INTERFACE IMPORTED)
   target_include_directories(xxHash::headers INTERFACE ${xxHash_INCLUDE_DIR})
-  target_compile_definitions(xxHash::headers INTERFACE XXH_INLINE_ALL)
+
 endif()

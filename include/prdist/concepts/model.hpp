@@ -19,9 +19,9 @@ namespace prdist {
 
 /// One sparse table a model reads: `dim` floats per key.
 struct SparseInput {
-  std::string name;
+  std::string name{};
   std::size_t dim = 0;
-  Initializer init;
+  Initializer init{};
 };
 
 /// What one step reads and writes. `rows[t]` holds one row per key of input t, in the order of keys(batch, t),

@@ -99,6 +99,9 @@ inline constexpr Errc last_errc = Errc::internal;
 
 class Error : public std::runtime_error {
  public:
+  /// What boost::system::result shows when asked for the error of a success.
+  Error() : Error(Errc::internal, "there is no error") {}
+
   /// `text` says who, what, where, and behind a colon or a full stop the next step.
   Error(Errc code, std::string_view text)
       : std::runtime_error(concat("prdist[", name_of(code), "] ", text)), code_(code) {}

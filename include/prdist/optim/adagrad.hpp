@@ -16,6 +16,13 @@ struct Adagrad {
   static constexpr std::size_t state_per_element = 1;
   static constexpr std::size_t state_per_row = 0;
 
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("rate", self.rate);
+    visit("initial", self.initial);
+    visit("epsilon", self.epsilon);
+  }
+
   constexpr void first_state(float* state, std::size_t dim) const {
     for (std::size_t i = 0; i < dim; ++i) state[i] = initial;
   }
@@ -23,10 +30,12 @@ struct Adagrad {
   template <class Sqrt>
   struct Row {
     float rate, epsilon;
-    constexpr void operator()(float& w, float* state, std::size_t, float g) const {
-      float const sum = state[0] + g * g;
-      state[0] = sum;
-      w -= rate * g / (Sqrt{}(sum) + epsilon);
+    template <class V>
+    constexpr void operator()(V& w, V* state, V const& g) const {
+      state[0] += g * g;
+      V root = state[0];
+      Sqrt{}(root);
+      w -= rate * g / (root + epsilon);
     }
   };
   template <class Sqrt>

@@ -18,6 +18,14 @@ struct Adam {
   static constexpr std::size_t state_per_element = 2;
   static constexpr std::size_t state_per_row = 2;
 
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("rate", self.rate);
+    visit("beta1", self.beta1);
+    visit("beta2", self.beta2);
+    visit("epsilon", self.epsilon);
+  }
+
   constexpr void first_state(float* state, std::size_t dim) const {
     for (std::size_t i = 0; i < 2 * dim; ++i) state[i] = 0;
     state[2 * dim] = 1;      // beta1 to the power of the steps taken
@@ -27,12 +35,13 @@ struct Adam {
   template <class Sqrt>
   struct Row {
     float rate, beta1, beta2, epsilon;
-    constexpr void operator()(float& w, float* state, std::size_t stride, float g) const {
-      float const m = beta1 * state[0] + (1 - beta1) * g;
-      float const v = beta2 * state[stride] + (1 - beta2) * g * g;
-      state[0] = m;
-      state[stride] = v;
-      w -= rate * m / (Sqrt{}(v) + epsilon);
+    template <class V>
+    constexpr void operator()(V& w, V* state, V const& g) const {
+      state[0] = beta1 * state[0] + (1 - beta1) * g;
+      state[1] = beta2 * state[1] + (1 - beta2) * g * g;
+      V root = state[1];
+      Sqrt{}(root);
+      w -= rate * state[0] / (root + epsilon);
     }
   };
   /// Ages the row by one step and folds both corrections into the rate and epsilon, so that the element needs
@@ -41,7 +50,8 @@ struct Adam {
   constexpr Row<Sqrt> begin_row(float* row_state) const {
     row_state[0] *= beta1;
     row_state[1] *= beta2;
-    float const second = Sqrt{}(1 - row_state[1]);
+    float second = 1 - row_state[1];
+    Sqrt{}(second);
     return {rate * second / (1 - row_state[0]), beta1, beta2, epsilon * second};
   }
 

@@ -16,6 +16,13 @@ struct Momentum {
   static constexpr std::size_t state_per_element = 1;
   static constexpr std::size_t state_per_row = 0;
 
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("rate", self.rate);
+    visit("momentum", self.momentum);
+    visit("nesterov", self.nesterov);
+  }
+
   constexpr void first_state(float* state, std::size_t dim) const {
     for (std::size_t i = 0; i < dim; ++i) state[i] = 0;
   }
@@ -23,8 +30,9 @@ struct Momentum {
   template <class Sqrt>
   struct Row {
     float rate, momentum, ahead;
-    constexpr void operator()(float& w, float* state, std::size_t, float g) const {
-      float const v = momentum * state[0] + g;
+    template <class V>
+    constexpr void operator()(V& w, V* state, V const& g) const {
+      V const v = momentum * state[0] + g;
       state[0] = v;
       // ahead is 0 or 1: the plain rule and Nesterov's in one expression, without a branch per element.
       w -= rate * (v + ahead * (g + momentum * v - v));

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The update rules by name, and the layout of a row: `dim` weights, then state_per_element arrays of `dim` floats,
 // then state_per_row floats. A rule gives
+//   fields(self, visit)               names its numbers, so that a declaration can carry them
 //   first_state(state, dim)           writes the state of a row that no gradient has reached yet
 //   begin_row<Sqrt>(row_state) → f    once per row and step
-//   f(w, state, stride, g)            once per element; state[k * stride] is its k-th state
-// The square root is passed in as a type, so that the same rule runs on a CPU, in a test and on a GPU.
+//   f(w, state, g)                    once per element; state[k] is its k-th state
+// f takes floats or vectors of floats; Sqrt, passed in as a type, replaces its argument by its root. So one text of
+// a rule runs vectorised on a CPU and as a functor on a GPU.
 // Adding a rule: one header like adagrad.hpp, its name in the list below, one test.
 #pragma once
 

@@ -14,12 +14,20 @@ struct Sgd {
   static constexpr std::size_t state_per_element = 0;
   static constexpr std::size_t state_per_row = 0;
 
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("rate", self.rate);
+  }
+
   constexpr void first_state(float*, std::size_t) const {}
 
   template <class Sqrt>
   struct Row {
     float rate;
-    constexpr void operator()(float& w, float*, std::size_t, float g) const { w -= rate * g; }
+    template <class V>
+    constexpr void operator()(V& w, V*, V const& g) const {
+      w -= rate * g;
+    }
   };
   template <class Sqrt>
   constexpr Row<Sqrt> begin_row(float*) const {

@@ -27,18 +27,18 @@ enum class ApplyRule : std::uint8_t {
 
 /// A named stretch of a dense table, such as one layer's weights.
 struct DensePart {
-  std::string name;
+  std::string name{};
   std::size_t size = 0;
-  Initializer init;
+  Initializer init{};
 
   friend bool operator==(DensePart const&, DensePart const&) = default;
 };
 
 struct SparseSpec {
-  std::string name;
+  std::string name{};
   std::size_t dim = 0;
   Optimizer optimizer = Sgd{};
-  Initializer init;
+  Initializer init{};
   ApplyRule apply = ApplyRule::immediate;
   std::uint64_t seed = 0;
 
@@ -46,8 +46,8 @@ struct SparseSpec {
 };
 
 struct DenseSpec {
-  std::string name;
-  std::vector<DensePart> parts;
+  std::string name{};
+  std::vector<DensePart> parts{};
   Optimizer optimizer = Sgd{};
   ApplyRule apply = ApplyRule::immediate;
   std::uint64_t seed = 0;

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// A parameter server without its sockets: it is handed connections, answers their frames, and says when the job is
+// over. One server serves every strategy, because what a push does is declared with the table.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <prdist/core/decl.hpp>
+#include <prdist/core/error.hpp>
+#include <prdist/core/log.hpp>
+#include <prdist/core/runtime.hpp>
+#include <prdist/server/barrier.hpp>
+#include <prdist/server/catalog.hpp>
+#include <prdist/server/engine.hpp>
+#include <prdist/server/trainers.hpp>
+#include <prdist/table/placement.hpp>
+#include <prdist/wire/buffer.hpp>
+#include <prdist/wire/channel.hpp>
+
+namespace prdist {
+
+struct ServerOptions {
+  std::uint32_t index = 0;
+  std::uint32_t servers = 1;
+  std::uint32_t trainers = 1;
+  unsigned threads = 1;                                   ///< 0: on the thread that brings the frame
+  std::uint64_t max_payload = std::uint64_t{64} << 20;    ///< of one frame, either way
+  Duration hello_within = std::chrono::seconds(10);       ///< a peer that says nothing is sent away
+  Duration lost_after = std::chrono::seconds(60);         ///< a trainer that is silent for so long is given up
+  Duration wait_for_trainers = std::chrono::minutes(30);  ///< until all have come for the first time
+};
+
+namespace detail {
+class Session;
+}
+
+class Server : public std::enable_shared_from_this<Server> {
+ public:
+  /// `runtime` must outlive the server.
+  Server(Runtime& runtime, ServerOptions const& options);
+
+  /// Starts the timers. Call once, when the server is in a shared_ptr.
+  void start();
+
+  /// The receiving end of a new connection.
+  [[nodiscard]] std::shared_ptr<FrameSink> accept(std::shared_ptr<Connection> const& connection);
+
+  /// `/healthz` and `/v1/tables`, for people and probes. Answers at once or from a thread of the engine.
+  void page(std::string_view path, std::function<void(Page)> answer);
+
+  /// Blocks until every trainer has stopped or is lost, or stop() was called. Returns the exit code: 0, or 75 when
+  /// a trainer was lost.
+  [[nodiscard]] int wait();
+
+  /// Ends wait() early, for Ctrl-C: exit code 143. Any thread.
+  void stop();
+
+ private:
+  friend class detail::Session;
+
+  void tick();
+  void end_if_over();
+  void on_lost(std::uint32_t trainer, Error const& why);
+  [[nodiscard]] Error lost_error(std::string_view waiting_for) const;
+
+  Runtime& runtime_;
+  ServerOptions options_;
+  Placement placement_;
+  TimePoint started_;
+  BufferPool buffers_;
+  Catalog catalog_;
+  Trainers trainers_;
+  Barriers barriers_;
+  std::mutex sessions_mutex_;
+  std::vector<std::weak_ptr<detail::Session>> sessions_;
+  std::atomic<bool> stopped_ = false;
+  Gate over_;
+  Engine engine_;  // last: its threads end before what they use
+};
+
+}  // namespace prdist
+
+#if !defined(PRDIST_SEPARATE_COMPILATION)
+#include <prdist/server/server.ipp>
+#endif

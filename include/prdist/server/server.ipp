@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Definitions of server/server.hpp.
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <prdist/server/server.hpp>
+#include <prdist/server/session.ipp>
+#include <prdist/version.hpp>
+
+namespace prdist {
+
+PRDIST_DECL Server::Server(Runtime& runtime, ServerOptions const& options)
+    : runtime_(runtime),
+      options_(options),
+      placement_(options.servers),
+      started_(runtime.now()),
+      trainers_(options.trainers),
+      engine_(placement_, options.index, options.threads, options.trainers) {}
+
+PRDIST_DECL void Server::start() {
+  runtime_.after(std::chrono::seconds(1), [weak = weak_from_this()] {
+    if (auto const self = weak.lock()) {
+      self->tick();
+      self->start();
+    }
+  });
+}
+
+PRDIST_DECL std::shared_ptr<FrameSink> Server::accept(std::shared_ptr<Connection> const& connection) {
+  auto session = std::make_shared<detail::Session>(*this, connection);
+  std::lock_guard const lock(sessions_mutex_);
+  std::erase_if(sessions_, [](auto const& weak) { return weak.expired(); });
+  sessions_.push_back(session);
+  return session;
+}
+
+PRDIST_DECL void Server::tick() {
+  auto const now = runtime_.now();
+  std::vector<std::shared_ptr<detail::Session>> sessions;
+  {
+    std::lock_guard const lock(sessions_mutex_);
+    for (auto const& weak : sessions_) {
+      if (auto session = weak.lock()) sessions.push_back(std::move(session));
+    }
+  }
+  for (auto const& session : sessions) session->check_silence(now);
+
+  engine_.fail_waiting(now, [this](TableId table) {
+    auto const info = catalog_.find(table);
+    return Error(Errc::job_deadline, "server ", options_.index, ": a step of table '",
+                 info ? name_of(info->spec) : std::string("?"), "' is not complete: trainers ",
+                 list_of(trainers_.here()), " are connected, ", list_of(trainers_.expected()),
+                 " have not come yet: look at the logs of those that have not pushed");
+  });
+
+  if (auto const expected = trainers_.expected(); !expected.empty()) {
+    auto const waited = now - started_;
+    if (waited >= options_.wait_for_trainers) {
+      log(Level::error, "server ", options_.index, ": trainers ", list_of(expected), " of ", options_.trainers,
+          " have not come within ", seconds(options_.wait_for_trainers), " s: giving up");
+      for (auto const trainer : expected) {
+        if (trainers_.join(trainer, "nowhere") && trainers_.lose(trainer)) {
+          on_lost(trainer, Error(Errc::job_deadline, "it never came"));
+        }
+      }
+      end_if_over();
+    } else if (std::chrono::duration_cast<std::chrono::seconds>(waited).count() % 30 == 0 &&
+               waited > std::chrono::seconds(1)) {
+      log(Level::info, "server ", options_.index, ": waiting for trainers ", list_of(expected), " of ",
+          options_.trainers);
+    }
+  }
+}
+
+PRDIST_DECL Error Server::lost_error(std::string_view waiting_for) const {
+  return Error(Errc::job_peer_lost, "server ", options_.index, ": trainer ", list_of(trainers_.lost()), " is lost and ",
+               waiting_for, " waits for it in vain: see its log, then start the job anew");
+}
+
+PRDIST_DECL void Server::on_lost(std::uint32_t trainer, Error const& why) {
+  log(Level::error, "server ", options_.index, ": trainer ", trainer, " is lost: ", why.what());
+  barriers_.fail(lost_error("a barrier"));
+  if (!catalog_.any_gathers()) return;
+  engine_.fail_waiting(std::nullopt, [this](TableId table) {
+    auto const info = catalog_.find(table);
+    return lost_error(concat("a step of table '", info ? name_of(info->spec) : std::string("?"), "'"));
+  });
+}
+
+PRDIST_DECL void Server::end_if_over() {
+  if (!trainers_.over()) return;
+  std::lock_guard const lock(sessions_mutex_);
+  for (auto const& weak : sessions_) {
+    if (auto const session = weak.lock(); session && session->open()) return;
+  }
+  over_.open();
+}
+
+PRDIST_DECL int Server::wait() {
+  // Woken by the last trainer; the loop only bounds a single wait.
+  while (!runtime_.wait(over_, runtime_.now() + std::chrono::hours(1))) {
+  }
+  if (stopped_) return 143;
+  auto const lost = trainers_.lost();
+  if (!lost.empty()) {
+    log(Level::error, "server ", options_.index, ": ends without trainers ", list_of(lost), ", which were lost");
+    return exit_code(Errc::job_peer_lost);
+  }
+  log(Level::info, "server ", options_.index, ": all ", options_.trainers, " trainers have stopped");
+  return 0;
+}
+
+PRDIST_DECL void Server::stop() {
+  stopped_ = true;
+  over_.open();
+}
+
+PRDIST_DECL void Server::page(std::string_view path, std::function<void(Page)> answer) {
+  if (path == "/healthz") {
+    return answer({200, boost::json::serialize(boost::json::object{{"status", "ok"},
+                                                                   {"release", version},
+                                                                   {"server", options_.index},
+                                                                   {"servers", options_.servers},
+                                                                   {"trainers",
+                                                                    {{"expected", options_.trainers},
+                                                                     {"connected", trainers_.here().size()},
+                                                                     {"lost", trainers_.lost().size()}}}})});
+  }
+  if (path != "/v1/tables") {
+    return answer({404, R"({"error":"no such page","pages":["/healthz","/v1/tables"]})"});
+  }
+  struct Count {
+    std::mutex mutex;
+    std::map<TableId, std::size_t> rows;
+    std::size_t bytes = 0;
+  };
+  auto const count = std::make_shared<Count>();
+  auto const tables = catalog_.all();
+  engine_.read(
+      [count, tables](ShardGroup const& group) {
+        std::lock_guard const lock(count->mutex);
+        for (auto const& [id, info] : tables) count->rows[id] += group.rows(id);
+        count->bytes += group.bytes();
+      },
+      [count, tables, answer = std::move(answer)] {
+        boost::json::array list;
+        for (auto const& [id, info] : tables) {
+          auto object = std::visit([](auto const& spec) { return detail::json_of(spec); }, info->spec);
+          if (info->sparse() != nullptr) {
+            object["rows"] = count->rows[id];
+          } else {
+            object["size"] = info->dense()->size();
+            object["here"] = info->starts.back();
+          }
+          list.push_back(std::move(object));
+        }
+        answer(
+            {200, boost::json::serialize(boost::json::object{{"tables", std::move(list)}, {"bytes", count->bytes}})});
+      });
+}
+
+}  // namespace prdist

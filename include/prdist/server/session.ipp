@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// One connection as the server sees it: checks each header before memory is taken for its payload, then turns the
+// frame into work for the engine.
+#pragma once
+
+#include <prdist/server/server.hpp>
+#include <prdist/wire/hello.hpp>
+
+namespace prdist::detail {
+
+class Session final : public FrameSink, public std::enable_shared_from_this<Session> {
+ public:
+  Session(Server& server, std::shared_ptr<Connection> const& connection)
+      : server_(server), connection_(connection), peer_(connection->peer()), last_seen_(server.runtime_.now()) {}
+
+  Result<std::span<Bytes const>> on_header(Header const& header) override {
+    last_seen_ = server_.runtime_.now();
+    if (auto const fine = check(header); !fine) {
+      // The peer is told why before the connection ends.
+      fail(header, fine.error());
+      if (auto const connection = connection_.lock()) connection->finish();
+      return fine.error();
+    }
+    buffer_ = server_.buffers_.take(static_cast<std::size_t>(header.payload));
+    pieces_[0] = buffer_->bytes();
+    return std::span<Bytes const>(pieces_);
+  }
+
+  void on_frame(Header const& header) override {
+    backlog_.fetch_add(1);
+    switch (header.kind) {
+      case Kind::hello: return on_hello(header);
+      case Kind::declare: return on_declare(header);
+      case Kind::pull_rows: return on_pull_rows(header);
+      case Kind::push_rows: return on_push_rows(header);
+      case Kind::pull_dense: return on_pull_dense(header);
+      case Kind::push_dense: return on_push_dense(header);
+      case Kind::assign_dense: return on_assign_dense(header);
+      case Kind::barrier: return on_barrier(header);
+      case Kind::leave: return on_leave(header);
+      default: return reply(header);
+    }
+  }
+
+  void on_close(Error const& error) override {
+    closed_ = true;
+    if (greeted_ && server_.trainers_.lose(trainer_)) server_.on_lost(trainer_, error);
+    server_.end_if_over();
+  }
+
+  [[nodiscard]] std::size_t backlog() const override { return backlog_.load(); }
+
+  /// Ends a connection that has been silent for too long. On the runtime's thread.
+  void check_silence(TimePoint now) {
+    if (closed_) return;
+    auto const silent = now - last_seen_.load();
+    auto const& options = server_.options_;
+    if (silent < (greeted_ ? options.lost_after : options.hello_within)) return;
+    log(Level::warning, "server ", options.index, ": ", who(), " has been silent for ", seconds(silent), " s: closing");
+    if (auto const connection = connection_.lock()) connection->finish();
+  }
+
+  [[nodiscard]] bool open() const { return !closed_; }
+
+ private:
+  [[nodiscard]] std::string who() const {
+    return greeted_ ? concat("trainer ", trainer_, " at ", peer_) : concat("the peer at ", peer_);
+  }
+
+  [[nodiscard]] Error wrong(auto const&... what) const {
+    return Error(Errc::wire_message, concat(who(), ": ", what...));
+  }
+
+  /// Everything that can be told from the header alone. Sizes are compared without overflow: payload is bounded.
+  Result<void> check(Header const& header) {
+    auto const& options = server_.options_;
+    if (!greeted_ && header.kind != Kind::hello) return wrong("its first message is not a hello");
+    if (greeted_ && header.placement != server_.placement_.epoch()) {
+      return Error(Errc::job_placement, who(), ": its keys are placed by epoch ", header.placement,
+                   ", this server is at ", server_.placement_.epoch());
+    }
+    switch (header.kind) {
+      case Kind::hello:
+        if (greeted_) return wrong("said hello twice");
+        if (header.payload > 64 * 1024) return wrong("its hello has ", header.payload, " bytes");
+        return {};
+      case Kind::declare:
+        if (header.payload > std::uint64_t{16} << 20) return wrong("its declaration has ", header.payload, " bytes");
+        return {};
+      case Kind::pull_rows:
+      case Kind::push_rows: return check_rows(header, options.max_payload);
+      case Kind::pull_dense:
+      case Kind::push_dense:
+      case Kind::assign_dense: return check_dense(header);
+      case Kind::barrier:
+      case Kind::leave:
+      case Kind::ping:
+        if (header.payload != 0) return wrong("a message that has no payload came with ", header.payload, " bytes");
+        return {};
+      default: return wrong("a message of unknown kind ", static_cast<unsigned>(header.kind));
+    }
+  }
+
+  Result<void> check_rows(Header const& header, std::uint64_t most) {
+    info_ = server_.catalog_.find(header.table);
+    if (!info_ || info_->sparse() == nullptr) {
+      return Error(Errc::table_unknown, who(), ": no sparse table has number ", header.table, ": declare it first");
+    }
+    auto const row = info_->sparse()->dim * sizeof(float);
+    auto const per_key = sizeof(Key) + (header.kind == Kind::push_rows ? row : 0);
+    if (header.count > most / sizeof(Key) || header.payload != header.count * per_key) {
+      return wrong("table '", info_->sparse()->name, "': ", header.count, " keys in ", header.payload, " bytes");
+    }
+    if (header.count * row > most) {
+      return Error(Errc::wire_too_large, who(), ": ", header.count, " rows of table '", info_->sparse()->name,
+                   "' are more than ", most, " bytes: ask for fewer at a time");
+    }
+    return {};
+  }
+
+  Result<void> check_dense(Header const& header) {
+    info_ = server_.catalog_.find(header.table);
+    if (!info_ || info_->dense() == nullptr) {
+      return Error(Errc::table_unknown, who(), ": no dense table has number ", header.table, ": declare it first");
+    }
+    auto const ranges = info_->ranges.size();
+    if (header.offset > ranges || header.count > ranges - header.offset) {
+      return wrong("table '", info_->dense()->name, "': ranges ", header.offset, "+", header.count, " of ", ranges);
+    }
+    auto const bytes = floats(header) * sizeof(float);
+    if (header.payload != (header.kind == Kind::pull_dense ? 0 : bytes)) {
+      return wrong("table '", info_->dense()->name, "': ", header.payload, " bytes for ", bytes);
+    }
+    if (bytes > server_.options_.max_payload) {
+      return Error(Errc::wire_too_large, who(), ": ", bytes, " bytes of table '", info_->dense()->name,
+                   "' at a time: ask for fewer ranges");
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::size_t floats(Header const& header) const {
+    return info_->starts[header.offset + header.count] - info_->starts[header.offset];
+  }
+
+  void on_hello(Header const& header) {
+    auto const hello = hello_from_json(text());
+    if (!hello) return refuse(header, hello.error());
+    auto const& options = server_.options_;
+    if (hello->servers != options.servers || hello->server != options.index) {
+      return refuse(
+          header, Error(Errc::config_contradiction, "trainer ", hello->trainer, " at ", peer_,
+                        " takes this for server ", hello->server, " of ", hello->servers, ", but it is ", options.index,
+                        " of ", options.servers, ": PADDLE_PSERVERS_IP_PORT_LIST must be the same everywhere"));
+    }
+    if (hello->trainers != options.trainers) {
+      return refuse(header, Error(Errc::config_contradiction, "trainer ", hello->trainer, " at ", peer_, " knows of ",
+                                  hello->trainers, " trainers, server ", options.index, " of ", options.trainers,
+                                  ": PADDLE_TRAINERS_NUM must be the same everywhere"));
+    }
+    if (auto const joined = server_.trainers_.join(hello->trainer, peer_); !joined) {
+      return refuse(header, joined.error());
+    }
+    trainer_ = hello->trainer;
+    greeted_ = true;
+    log(Level::info, "server ", options.index, ": trainer ", trainer_, " connected from ", peer_);
+    reply(header);
+  }
+
+  void on_declare(Header const& header) {
+    auto const spec = spec_from_json(text());
+    if (!spec) return fail(header, spec.error());
+    auto const& index = server_.options_.index;
+    auto const added = server_.catalog_.add(*spec, server_.placement_, index);
+    if (!added) {
+      return fail(header, Error(added.error().code(), "server ", index, ": trainer ", trainer_, " declares ",
+                                added.error().message()));
+    }
+    if (!*added) return reply(header);
+    auto const id = table_id(name_of(*spec));
+    Command command = DeclareSparse{};
+    if (auto const* const sparse = std::get_if<SparseSpec>(&*spec)) {
+      command = DeclareSparse{id, *sparse};
+    } else {
+      command = DeclareDense{id, std::get<DenseSpec>(*spec), server_.catalog_.find(id)->ranges};
+    }
+    apply(header, std::move(command));
+  }
+
+  void on_pull_rows(Header const& header) {
+    auto const dim = info_->sparse()->dim;
+    auto const count = static_cast<std::size_t>(header.count);
+    auto const rows = server_.buffers_.take(count * dim * sizeof(float));
+    server_.engine_.read(
+        [table = header.table, count, dim, rows, keys = buffer_](ShardGroup const& group) {
+          group.pull(table, keys->as<Key const>(0, count), rows->as<float>(0, count * dim));
+        },
+        [self = shared_from_this(), header, rows] { self->reply(header, rows); });
+  }
+
+  void on_push_rows(Header const& header) {
+    auto const count = static_cast<std::size_t>(header.count);
+    PushRows push{header.table,
+                  trainer_,
+                  header.weight,
+                  (header.flags & flag_last) != 0,
+                  0,
+                  buffer_->as<Key const>(0, count),
+                  buffer_->as<float const>(count * sizeof(Key), count * info_->sparse()->dim),
+                  buffer_};
+    if (refuse_step(header)) return;
+    apply(header, std::move(push));
+  }
+
+  void on_pull_dense(Header const& header) {
+    auto const count = floats(header);
+    auto const weights = server_.buffers_.take(count * sizeof(float));
+    server_.engine_.read(
+        [header, count, weights](ShardGroup const& group) {
+          group.pull_dense(header.table, header.offset, header.count, weights->as<float>(0, count));
+        },
+        [self = shared_from_this(), header, weights] { self->reply(header, weights); });
+  }
+
+  void on_push_dense(Header const& header) {
+    PushDense push{header.table,
+                   trainer_,
+                   header.weight,
+                   (header.flags & flag_last) != 0,
+                   0,
+                   header.offset,
+                   header.count,
+                   buffer_->as<float const>(0, floats(header)),
+                   buffer_};
+    if (refuse_step(header)) return;
+    apply(header, std::move(push));
+  }
+
+  void on_assign_dense(Header const& header) {
+    apply(header,
+          AssignDense{header.table, header.offset, header.count, buffer_->as<float const>(0, floats(header)), buffer_});
+  }
+
+  void on_barrier(Header const& header) {
+    if (!server_.trainers_.lost().empty()) return fail(header, server_.lost_error("a barrier"));
+    server_.barriers_.arrive(header.offset, trainer_, server_.trainers_.members(),
+                             [self = shared_from_this(), header](Error const* error) {
+                               error == nullptr ? self->reply(header) : self->fail(header, *error);
+                             });
+  }
+
+  void on_leave(Header const& header) {
+    server_.trainers_.leave(trainer_);
+    log(Level::info, "server ", server_.options_.index, ": trainer ", trainer_, " has stopped");
+    apply(header, Leave{trainer_});
+    server_.barriers_.release(server_.trainers_.members());
+  }
+
+  /// A gathered step that includes a lost trainer can never be complete.
+  bool refuse_step(Header const& header) {
+    if (info_->apply() != ApplyRule::gather || server_.trainers_.lost().empty()) return false;
+    fail(header, server_.lost_error(concat("a step of table '", name_of(info_->spec), "'")));
+    return true;
+  }
+
+  void apply(Header const& header, Command command) {
+    std::optional<TimePoint> until;
+    // A little before the sender gives up, so that it hears the reason.
+    if (header.remaining_ms != 0) {
+      until = server_.runtime_.now() + std::chrono::milliseconds(header.remaining_ms) * 9 / 10;
+    }
+    server_.engine_.apply(std::move(command), until, [self = shared_from_this(), header](Error const* error) {
+      error == nullptr ? self->reply(header) : self->fail(header, *error);
+    });
+  }
+
+  [[nodiscard]] std::string_view text() const {
+    return {reinterpret_cast<char const*>(buffer_->bytes().data()), buffer_->bytes().size()};
+  }
+
+  void reply(Header const& to, std::shared_ptr<Buffer> const& payload = nullptr) {
+    Outgoing frame;
+    if (payload) frame.pieces.push_back(payload->bytes());
+    frame.keep = payload;
+    answer(to, Kind::reply, std::move(frame));
+  }
+
+  void fail(Header const& to, Error const& error) {
+    auto const payload = std::make_shared<std::vector<std::byte> const>(encode_failure(error));
+    answer(to, Kind::failure, {{}, {ConstBytes(*payload)}, payload});
+  }
+
+  void refuse(Header const& to, Error const& error) {
+    log(Level::error, "server ", server_.options_.index, ": ", error.what());
+    fail(to, error);
+    if (auto const connection = connection_.lock()) connection->finish();
+  }
+
+  void answer(Header const& to, Kind kind, Outgoing frame) {
+    frame.header = to;
+    frame.header.kind = kind;
+    // One less before the frame leaves: the transport looks at the backlog when it has sent it.
+    if (backlog_.load() > 0) backlog_.fetch_sub(1);
+    if (auto const connection = connection_.lock()) connection->send(std::move(frame));
+  }
+
+  Server& server_;
+  std::weak_ptr<Connection> connection_;
+  std::string const peer_;
+  std::atomic<TimePoint> last_seen_;
+  std::atomic<std::size_t> backlog_ = 0;
+  std::atomic<bool> greeted_ = false;
+  std::atomic<bool> closed_ = false;
+  std::uint32_t trainer_ = 0;
+  // Of the frame that is being received.
+  std::shared_ptr<Buffer> buffer_;
+  std::array<Bytes, 1> pieces_;
+  std::shared_ptr<TableInfo const> info_;
+};
+
+}  // namespace prdist::detail

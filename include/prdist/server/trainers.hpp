@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who of the job's trainers has come, has stopped, was lost.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <prdist/core/error.hpp>
+#include <prdist/core/text.hpp>
+
+namespace prdist {
+
+class Trainers {
+ public:
+  explicit Trainers(std::uint32_t count) : state_(count) {}
+
+  [[nodiscard]] std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(state_.size()); }
+
+  /// A trainer says hello; refused when its id is taken or out of range.
+  [[nodiscard]] Result<void> join(std::uint32_t trainer, std::string const& peer) {
+    std::lock_guard const lock(mutex_);
+    if (trainer >= state_.size()) {
+      return Error(Errc::config_contradiction, "trainer ", trainer, " at ", peer, ": this job has ", state_.size(),
+                   " trainers, numbered from 0: compare PADDLE_TRAINER_ID and PADDLE_TRAINERS_NUM");
+    }
+    if (state_[trainer] == State::here) {
+      return Error(Errc::config_contradiction, "trainer ", trainer, " at ", peer,
+                   ": a trainer with this id is already connected: give each its own PADDLE_TRAINER_ID");
+    }
+    if (state_[trainer] != State::expected) {
+      return Error(Errc::job_state, "trainer ", trainer, " at ", peer, ": it has already ",
+                   state_[trainer] == State::left ? "stopped" : "been given up", ": start the job anew");
+    }
+    state_[trainer] = State::here;
+    return {};
+  }
+
+  void leave(std::uint32_t trainer) { set(trainer, State::left); }
+
+  /// True when the trainer was at work: then this is a loss, else its connection just ended after it had stopped.
+  [[nodiscard]] bool lose(std::uint32_t trainer) {
+    std::lock_guard const lock(mutex_);
+    if (state_[trainer] != State::here) return false;
+    state_[trainer] = State::lost;
+    return true;
+  }
+
+  /// Everybody has stopped or is lost.
+  [[nodiscard]] bool over() const { return with(State::expected).empty() && with(State::here).empty(); }
+  [[nodiscard]] std::vector<std::uint32_t> expected() const { return with(State::expected); }
+  [[nodiscard]] std::vector<std::uint32_t> here() const { return with(State::here); }
+  [[nodiscard]] std::vector<std::uint32_t> lost() const { return with(State::lost); }
+
+  /// Those a barrier or a step waits for.
+  [[nodiscard]] std::set<std::uint32_t> members() const {
+    std::lock_guard const lock(mutex_);
+    std::set<std::uint32_t> members;
+    for (std::uint32_t i = 0; i < state_.size(); ++i) {
+      if (state_[i] != State::left) members.insert(i);
+    }
+    return members;
+  }
+
+ private:
+  enum class State { expected, here, left, lost };
+
+  void set(std::uint32_t trainer, State state) {
+    std::lock_guard const lock(mutex_);
+    state_[trainer] = state;
+  }
+
+  [[nodiscard]] std::vector<std::uint32_t> with(State state) const {
+    std::lock_guard const lock(mutex_);
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t i = 0; i < state_.size(); ++i) {
+      if (state_[i] == state) found.push_back(i);
+    }
+    return found;
+  }
+
+  mutable std::mutex mutex_;
+  std::vector<State> state_;
+};
+
+/// `0, 2, 5`
+[[nodiscard]] inline std::string list_of(std::vector<std::uint32_t> const& ids) {
+  std::string text;
+  for (auto const id : ids) text += concat(text.empty() ? "" : ", ", id);
+  return text;
+}
+
+}  // namespace prdist

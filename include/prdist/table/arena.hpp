@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of the tables that one thread owns. Chunks come from the system in huge pages where it gives them (at ten
+// million rows they are worth more than the hash function); blocks inside a chunk are never moved, so a row keeps
+// its address for life. Not for several threads.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <prdist/core/error.hpp>
+
+namespace prdist {
+
+class Arena {
+ public:
+  Arena() = default;
+  Arena(Arena const&) = delete;
+  Arena& operator=(Arena const&) = delete;
+  ~Arena() {
+    for (auto const& [start, size] : chunks_) ::munmap(start, size);
+  }
+
+  /// A zeroed block of `bytes`, aligned to a cache line.
+  /// @throws Error table.memory when the system gives no more.
+  [[nodiscard]] void* allocate(std::size_t bytes) {
+    bytes = round_up(bytes, line);
+    if (auto const spare = spare_.find(bytes); spare != spare_.end() && !spare->second.empty()) {
+      auto* const block = spare->second.back();
+      spare->second.pop_back();
+      std::fill_n(static_cast<std::byte*>(block), bytes, std::byte{0});
+      return block;
+    }
+    if (bytes > left_) grow(bytes);
+    auto* const block = next_;
+    next_ += bytes;
+    left_ -= bytes;
+    return block;
+  }
+
+  /// Takes a block back for a later allocate() of the same size.
+  void release(void* block, std::size_t bytes) { spare_[round_up(bytes, line)].push_back(block); }
+
+  /// What was taken from the system.
+  [[nodiscard]] std::size_t bytes() const noexcept { return total_; }
+
+ private:
+  static constexpr std::size_t line = 64;
+  static constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+  static constexpr std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+
+  void grow(std::size_t bytes) {
+    // A sixteenth of what is there already: few chunks for a large table, little slack for any.
+    auto const size = round_up(std::max(bytes, total_ / 16), huge_page);
+    // One huge page more, to start at a boundary; the parts outside are given back at once.
+    auto* const start = ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (start == MAP_FAILED) {
+      throw Error(Errc::table_memory, "cannot take ", size >> 20, " MiB more beside the ", total_ >> 20,
+                  " MiB of this thread's tables: give the server more memory or spread the job over more servers");
+    }
+    auto const at = reinterpret_cast<std::uintptr_t>(start);
+    auto const aligned = round_up(at, huge_page);
+    if (aligned > at) ::munmap(start, aligned - at);
+    if (auto const tail = at + huge_page - aligned; tail > 0) {
+      ::munmap(reinterpret_cast<void*>(aligned + size), tail);
+    }
+    next_ = reinterpret_cast<std::byte*>(aligned);
+    left_ = size;
+    ::madvise(next_, size, MADV_HUGEPAGE);  // a wish: without it the table is slower, not wrong
+    chunks_.emplace_back(next_, size);
+    total_ += size;
+  }
+
+  std::vector<std::pair<void*, std::size_t>> chunks_;
+  std::map<std::size_t, std::vector<void*>> spare_;
+  std::byte* next_ = nullptr;
+  std::size_t left_ = 0;
+  std::size_t total_ = 0;
+};
+
+}  // namespace prdist

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shards that one thread owns, as a deterministic state machine: the same commands in the same order give the
+// same bytes. apply() is the only way to change it; pull() never does, not even for keys it has not seen. No locks:
+// one thread at a time.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <prdist/core/error.hpp>
+#include <prdist/core/hash.hpp>
+#include <prdist/optim/kernel.hpp>
+#include <prdist/table/arena.hpp>
+#include <prdist/table/command.hpp>
+#include <prdist/table/dense_table.hpp>
+#include <prdist/table/gathering.hpp>
+#include <prdist/table/placement.hpp>
+#include <prdist/table/sparse_shards.hpp>
+
+namespace prdist {
+
+class ShardGroup {
+ public:
+  /// Owns the shards set in `owned`; `trainers` is how many a gathered step waits for.
+  ShardGroup(std::bitset<shard_count> const& owned, std::uint32_t trainers) : owned_(owned) {
+    for (std::uint32_t trainer = 0; trainer < trainers; ++trainer) members_.insert(trainer);
+  }
+
+  /// Applies one command to the shards of this group; keys and ranges of other shards are passed over. Tickets of
+  /// gathered pushes that are now applied are appended to `released`.
+  /// @throws Error table.memory; what the command had changed by then stays changed.
+  void apply(Command const& command, std::vector<Ticket>& released) {
+    std::visit([&](auto const& it) { on(it, released); }, command);
+  }
+
+  /// One row of weights per key into `rows`, for the keys of this group; rows of other keys are left alone.
+  void pull(TableId table, std::span<Key const> keys, std::span<float> rows) const {
+    auto const it = sparse_.find(table);
+    if (it != sparse_.end()) it->second.shards.pull(keys, rows);
+  }
+
+  /// The weights of dense ranges [first, first + count) of the server's list, packed; others are left alone.
+  void pull_dense(TableId table, std::size_t first, std::size_t count, std::span<float> weights) const {
+    auto const it = dense_.find(table);
+    if (it != dense_.end()) it->second.table.pull(first, count, weights);
+  }
+
+  [[nodiscard]] std::size_t rows(TableId table) const {
+    auto const it = sparse_.find(table);
+    return it == sparse_.end() ? 0 : it->second.shards.rows();
+  }
+
+  /// Trainers a gathered step of `table` still waits for, when some have come already.
+  [[nodiscard]] std::vector<std::uint32_t> missing(TableId table) const {
+    if (auto const it = sparse_.find(table); it != sparse_.end()) return it->second.gathering.missing(members_);
+    if (auto const it = dense_.find(table); it != dense_.end()) return it->second.gathering.missing(members_);
+    return {};
+  }
+
+  [[nodiscard]] std::size_t bytes() const noexcept { return arena_.bytes(); }
+
+ private:
+  struct Sparse {
+    SparseShards shards;
+    Gathering<PushRows> gathering;
+  };
+  struct Dense {
+    DenseTable table;
+    Gathering<PushDense> gathering;
+  };
+
+  void on(DeclareSparse const& it, std::vector<Ticket>&) {
+    sparse_.try_emplace(it.table, Sparse{SparseShards(arena_, it.spec, owned_), {}});
+  }
+
+  void on(DeclareDense const& it, std::vector<Ticket>&) {
+    dense_.try_emplace(it.table, Dense{DenseTable(arena_, it.spec, it.ranges, owned_), {}});
+  }
+
+  void on(PushRows const& it, std::vector<Ticket>& released) {
+    auto& [shards, gathering] = sparse_.at(it.table);
+    if (shards.spec().apply == ApplyRule::immediate) {
+      shards.push(it.keys, it.gradients);
+      released.push_back(it.ticket);
+      return;
+    }
+    gathering.add(it);
+    gathering.release(members_, released, [&](auto const& step) { shards.push_weighted(step); });
+  }
+
+  void on(PushDense const& it, std::vector<Ticket>& released) {
+    auto& [table, gathering] = dense_.at(it.table);
+    if (table.spec().apply == ApplyRule::immediate) {
+      table.push(it.first, it.count, it.gradients);
+      released.push_back(it.ticket);
+      return;
+    }
+    gathering.add(it);
+    gathering.release(members_, released, [&](auto const& step) { table.push_weighted(step); });
+  }
+
+  void on(AssignDense const& it, std::vector<Ticket>&) {
+    dense_.at(it.table).table.assign(it.first, it.count, it.weights);
+  }
+
+  void on(Leave const& it, std::vector<Ticket>& released) {
+    members_.erase(it.trainer);
+    // The one that left may be the last that others were waiting for.
+    for (auto& [id, sparse] : sparse_) {
+      auto& shards = sparse.shards;
+      sparse.gathering.release(members_, released, [&](auto const& step) { shards.push_weighted(step); });
+    }
+    for (auto& [id, dense] : dense_) {
+      auto& table = dense.table;
+      dense.gathering.release(members_, released, [&](auto const& step) { table.push_weighted(step); });
+    }
+  }
+
+  std::bitset<shard_count> owned_;
+  std::set<std::uint32_t> members_;
+  Arena arena_;
+  std::map<TableId, Sparse> sparse_;
+  std::map<TableId, Dense> dense_;
+};
+
+}  // namespace prdist

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Definitions of table/spec_json.hpp.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <cmath>
+#include <type_traits>
+#include <utility>
+
+#include <prdist/table/spec_json.hpp>
+
+namespace prdist {
+
+namespace detail {
+
+inline constexpr std::size_t most_name = 256;
+inline constexpr std::size_t most_dim = 65536;
+inline constexpr std::size_t most_parts = 65536;
+inline constexpr std::size_t most_floats = std::size_t{1} << 36;
+
+inline boost::json::object json_of(Initializer const& init) {
+  return {{"kind", name_of(init.kind)}, {"first", init.first}, {"second", init.second}};
+}
+
+inline boost::json::object json_of(Optimizer const& optimizer) {
+  boost::json::object object{{"name", name_of(optimizer)}};
+  std::visit(
+      [&](auto const& rule) { rule.fields(rule, [&](char const* name, auto const& value) { object[name] = value; }); },
+      optimizer);
+  return object;
+}
+
+/// Reads fields of one JSON object; the first thing that is wrong stops it.
+class FieldReader {
+ public:
+  FieldReader(boost::json::value const& value, std::string where) : where_(std::move(where)) {
+    object_ = value.if_object();
+    if (object_ == nullptr) fail("", "is not an object");
+  }
+
+  [[nodiscard]] boost::json::value const* get(std::string_view name) {
+    if (object_ == nullptr) return nullptr;
+    auto const* const value = object_->if_contains(name);
+    if (value == nullptr) fail(name, "is missing");
+    return value;
+  }
+
+  void read(std::string_view name, std::string& out) {
+    if (auto const* const value = get(name)) {
+      if (auto const* const text = value->if_string()) {
+        out.assign(text->data(), text->size());
+      } else {
+        fail(name, "is not a text");
+      }
+    }
+  }
+
+  void read(std::string_view name, bool& out) {
+    if (auto const* const value = get(name)) {
+      if (auto const* const flag = value->if_bool()) {
+        out = *flag;
+      } else {
+        fail(name, "is not true or false");
+      }
+    }
+  }
+
+  template <class Number>
+  requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, bool>) void read(std::string_view name,
+                                                                                    Number& out) {
+    auto const* const value = get(name);
+    if (value == nullptr) return;
+    boost::system::error_code error;
+    if constexpr (std::is_floating_point_v<Number>) {
+      out = static_cast<Number>(value->to_number<double>(error));
+    } else {
+      out = value->to_number<Number>(error);
+    }
+    if (error) fail(name, "is not a number in range");
+  }
+
+  void fail(std::string_view name, std::string_view what) {
+    if (error_.empty()) error_ = concat(where_, name.empty() ? "" : ".", name, ' ', what);
+  }
+
+  [[nodiscard]] std::string const& error() const { return error_; }
+
+ private:
+  boost::json::object const* object_ = nullptr;
+  std::string where_;
+  std::string error_;
+};
+
+inline Initializer read_initializer(FieldReader& reader, std::string const& where) {
+  Initializer init;
+  auto const* const value = reader.get("init");
+  if (value == nullptr) return init;
+  FieldReader fields(*value, concat(where, ".init"));
+  std::string kind;
+  fields.read("kind", kind);
+  fields.read("first", init.first);
+  fields.read("second", init.second);
+  using Kind = Initializer::Kind;
+  bool known = false;
+  for (auto const each : {Kind::constant, Kind::uniform, Kind::normal}) {
+    if (kind == name_of(each)) {
+      init.kind = each;
+      known = true;
+    }
+  }
+  if (!known) fields.fail("kind", concat("'", kind, "' is not constant, uniform or normal"));
+  if (!fields.error().empty()) reader.fail("init", fields.error());
+  return init;
+}
+
+template <std::size_t Index = 0>
+Optimizer read_optimizer_named(FieldReader& fields, std::string_view name) {
+  if constexpr (Index == std::variant_size_v<Optimizer>) {
+    fields.fail("name", concat("'", name, "' is no optimizer of this server"));
+    return {};
+  } else {
+    using Rule = std::variant_alternative_t<Index, Optimizer>;
+    if (Rule::name != name) return read_optimizer_named<Index + 1>(fields, name);
+    Rule rule;
+    Rule::fields(rule, [&](char const* field, auto& value) { fields.read(field, value); });
+    return rule;
+  }
+}
+
+inline Optimizer read_optimizer(FieldReader& reader, std::string const& where) {
+  auto const* const value = reader.get("optimizer");
+  if (value == nullptr) return {};
+  FieldReader fields(*value, concat(where, ".optimizer"));
+  std::string name;
+  fields.read("name", name);
+  auto optimizer = read_optimizer_named(fields, name);
+  if (!fields.error().empty()) reader.fail("optimizer", fields.error());
+  return optimizer;
+}
+
+inline ApplyRule read_apply(FieldReader& reader) {
+  std::string name;
+  reader.read("apply", name);
+  if (name == name_of(ApplyRule::gather)) return ApplyRule::gather;
+  if (name != name_of(ApplyRule::immediate)) reader.fail("apply", concat("'", name, "' is not immediate or gather"));
+  return ApplyRule::immediate;
+}
+
+inline boost::json::object json_of(SparseSpec const& spec) {
+  return {{"name", spec.name},
+          {"kind", "sparse"},
+          {"dim", spec.dim},
+          {"optimizer", json_of(spec.optimizer)},
+          {"init", json_of(spec.init)},
+          {"apply", name_of(spec.apply)},
+          {"seed", spec.seed}};
+}
+
+inline boost::json::object json_of(DenseSpec const& spec) {
+  boost::json::array parts;
+  for (auto const& part : spec.parts) {
+    parts.push_back(boost::json::object{{"name", part.name}, {"size", part.size}, {"init", json_of(part.init)}});
+  }
+  return {{"name", spec.name},
+          {"kind", "dense"},
+          {"parts", std::move(parts)},
+          {"optimizer", json_of(spec.optimizer)},
+          {"apply", name_of(spec.apply)},
+          {"seed", spec.seed}};
+}
+
+inline bool finite(Initializer const& init) {
+  return std::isfinite(init.first) && std::isfinite(init.second);
+}
+
+}  // namespace detail
+
+PRDIST_DECL std::string to_json(AnySpec const& spec) {
+  return std::visit([](auto const& it) { return boost::json::serialize(detail::json_of(it)); }, spec);
+}
+
+PRDIST_DECL Result<void> check(AnySpec const& spec) {
+  auto const& name = name_of(spec);
+  auto const wrong = [&](auto const&... what) {
+    return Error(Errc::table_shape, concat("table '", name, "': ", what...));
+  };
+  if (name.empty() || name.size() > detail::most_name)
+    return wrong("its name has ", name.size(), " characters, between 1 and 256 are allowed");
+  bool rates = true;
+  std::visit(
+      [&](auto const& it) {
+        std::visit(
+            [&](auto const& rule) {
+              rule.fields(rule, [&](char const*, auto const& value) {
+                if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(value)>>) {
+                  rates = rates && std::isfinite(value);
+                }
+              });
+            },
+            it.optimizer);
+      },
+      spec);
+  if (!rates) return wrong("a number of its optimizer is not finite");
+  if (auto const* const sparse = std::get_if<SparseSpec>(&spec)) {
+    if (sparse->dim == 0 || sparse->dim > detail::most_dim) {
+      return wrong("dim is ", sparse->dim, ", between 1 and ", detail::most_dim, " are allowed");
+    }
+    if (!detail::finite(sparse->init)) return wrong("a number of its initializer is not finite");
+  } else {
+    auto const& dense = std::get<DenseSpec>(spec);
+    if (dense.parts.size() > detail::most_parts)
+      return wrong(dense.parts.size(), " parts, at most ", detail::most_parts, " are allowed");
+    std::size_t size = 0;
+    for (auto const& part : dense.parts) {
+      if (part.size > detail::most_floats || (size += part.size) > detail::most_floats) {
+        return wrong("part '", part.name, "' makes it larger than ", detail::most_floats, " floats");
+      }
+      if (!detail::finite(part.init))
+        return wrong("a number of the initializer of part '", part.name, "' is not finite");
+    }
+    if (size == 0) return wrong("it has no elements");
+  }
+  return {};
+}
+
+PRDIST_DECL Result<AnySpec> spec_from_json(std::string_view text) {
+  boost::system::error_code error;
+  auto const value = boost::json::parse(boost::json::string_view(text.data(), text.size()), error);
+  if (error) return Error(Errc::wire_message, "a table declaration is not JSON: ", error.message());
+  detail::FieldReader reader(value, "declaration");
+  std::string name, kind;
+  reader.read("name", name);
+  reader.read("kind", kind);
+  auto const where = concat("table '", name, "'");
+  AnySpec spec;
+  if (kind == "sparse") {
+    SparseSpec sparse{.name = name};
+    reader.read("dim", sparse.dim);
+    reader.read("seed", sparse.seed);
+    sparse.optimizer = detail::read_optimizer(reader, where);
+    sparse.init = detail::read_initializer(reader, where);
+    sparse.apply = detail::read_apply(reader);
+    spec = std::move(sparse);
+  } else if (kind == "dense") {
+    DenseSpec dense{.name = name};
+    reader.read("seed", dense.seed);
+    dense.optimizer = detail::read_optimizer(reader, where);
+    dense.apply = detail::read_apply(reader);
+    auto const* const parts = reader.get("parts");
+    if (parts != nullptr && !parts->is_array()) reader.fail("parts", "is not a list");
+    if (parts != nullptr && parts->is_array()) {
+      for (auto const& each : parts->get_array()) {
+        detail::FieldReader fields(each, concat(where, ".parts"));
+        DensePart part;
+        fields.read("name", part.name);
+        fields.read("size", part.size);
+        part.init = detail::read_initializer(fields, where);
+        if (!fields.error().empty()) reader.fail("parts", fields.error());
+        dense.parts.push_back(std::move(part));
+      }
+    }
+    spec = std::move(dense);
+  } else {
+    reader.fail("kind", concat("'", kind, "' is not sparse or dense"));
+  }
+  if (!reader.error().empty()) return Error(Errc::wire_message, reader.error());
+  if (auto const checked = check(spec); !checked) return checked.error();
+  return spec;
+}
+
+PRDIST_DECL std::string difference(AnySpec const& here, AnySpec const& there) {
+  if (here == there) return {};
+  boost::json::object const mine = std::visit([](auto const& it) { return detail::json_of(it); }, here);
+  boost::json::object const theirs = std::visit([](auto const& it) { return detail::json_of(it); }, there);
+  for (auto const& [name, value] : mine) {
+    auto const* const other = theirs.if_contains(name);
+    if (other == nullptr || *other != value) {
+      return concat(std::string_view(name.data(), name.size()), " is ", boost::json::serialize(value), " here and ",
+                    other == nullptr ? std::string("absent") : boost::json::serialize(*other), " on the server");
+    }
+  }
+  return "they differ";
+}
+
+}  // namespace prdist

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// A parameter server as a trainer sees it: declare tables, pull rows, push gradients, wait. This is all an engineer
+// needs who brings a model of their own; Fleet and distributed_optimizer() stand on it.
+//
+//   auto table = client.declare(SparseSpec{.name = "emb", .dim = 16, .optimizer = Adagrad{}});
+//   client.pull(table, keys, rows).wait();         // rows[i] belongs to keys[i]; equal keys are allowed
+//   client.push(table, keys, gradients).wait();
+//
+// Spans go in and out without a copy where the keys all belong to one server. Calls may come from several threads.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <prdist/core/decl.hpp>
+#include <prdist/core/endpoint.hpp>
+#include <prdist/core/error.hpp>
+#include <prdist/core/log.hpp>
+#include <prdist/core/runtime.hpp>
+#include <prdist/core/types.hpp>
+#include <prdist/table/command.hpp>
+#include <prdist/table/placement.hpp>
+#include <prdist/table/spec_json.hpp>
+#include <prdist/trainer/operation.hpp>
+#include <prdist/wire/buffer.hpp>
+#include <prdist/wire/channel.hpp>
+
+namespace prdist {
+
+struct ClientOptions {
+  std::vector<Endpoint> servers;
+  std::uint32_t trainer = 0;
+  std::uint32_t trainers = 1;
+  Duration deadline = std::chrono::seconds(60);           ///< of every call
+  Duration wait_for_servers = std::chrono::seconds(120);  ///< of connect()
+  Duration retry_every = std::chrono::seconds(3);         ///< between two tries of connect()
+  Duration ping_every = std::chrono::seconds(5);
+  std::size_t frame_bytes = 256 * 1024;  ///< larger pulls and pushes travel in several frames
+  std::uint64_t max_payload = std::uint64_t{64} << 20;
+};
+
+/// A declared sparse table.
+struct SparseRef {
+  TableId id = 0;
+  std::size_t dim = 0;
+  std::string name{};
+};
+
+/// A declared dense table.
+struct DenseRef {
+  TableId id = 0;
+  std::size_t size = 0;
+  std::string name{};
+};
+
+namespace detail {
+class Link;
+}
+
+class Client {
+ public:
+  /// `runtime` must outlive the client.
+  Client(Runtime& runtime, Connector connector, ClientOptions options);
+  Client(Client const&) = delete;
+  Client& operator=(Client const&) = delete;
+  /// Without leave() the servers take this trainer for lost.
+  ~Client();
+
+  /// Waits until every server answers. @throws Error with a diagnosis per endpoint when the time is up.
+  void connect();
+
+  /// Tells every server of a table. @throws Error table.mismatch when another trainer declared it differently.
+  [[nodiscard]] SparseRef declare(SparseSpec const& spec);
+  [[nodiscard]] DenseRef declare(DenseSpec const& spec);
+
+  /// Fetches rows[i * dim ...] for keys[i]. Keys no one has pushed yet get their first row and are not stored.
+  Handle pull(SparseRef const& table, std::span<Key const> keys, std::span<float> rows);
+
+  /// Sends one gradient per key; equal keys are applied one after another. `examples` is the weight of this trainer
+  /// in a gathered step: there the handle is ready when the step has been applied, and even a trainer without keys
+  /// must push.
+  Handle push(SparseRef const& table, std::span<Key const> keys, std::span<float const> gradients,
+              std::uint32_t examples = 1);
+
+  /// The whole dense table.
+  Handle pull(DenseRef const& table, std::span<float> weights);
+  Handle push(DenseRef const& table, std::span<float const> gradients, std::uint32_t examples = 1);
+  /// Overwrites the weights; optimizer state starts anew.
+  Handle assign(DenseRef const& table, std::span<float const> weights);
+
+  /// Blocks until every trainer that has not left is at the barrier of this name.
+  void barrier(std::string_view name);
+
+  /// Tells the servers that this trainer has finished, and closes the connections.
+  void leave();
+
+  [[nodiscard]] ClientOptions const& options() const noexcept { return options_; }
+
+ private:
+  friend class Handle;
+  friend class detail::Link;
+  /// Lets a timer that fires late see that the client is gone.
+  struct Life {
+    std::mutex mutex;
+    bool ended = false;
+  };
+
+  [[nodiscard]] std::shared_ptr<detail::Operation> begin(std::string what) const;
+  void send(std::size_t server, std::shared_ptr<detail::Operation> const& operation, Header header,
+            std::vector<ConstBytes> out, std::vector<Bytes> in = {}, std::function<void()> arrived = {});
+  void declare_any(AnySpec const& spec);
+  void call_all(std::string what, Kind kind, ConstBytes payload);
+  Handle dense(Kind kind, DenseRef const& table, std::span<float const> out, std::span<float> in,
+               std::uint32_t examples);
+  void split_by_server(detail::Operation& operation, std::span<Key const> keys) const;
+  void wait(detail::Operation& operation);
+  void give_up(detail::Operation& operation, Error const& error);
+  void ping();
+  void end_life();
+  void connect_once(std::vector<std::string>& not_ready, std::vector<Error>& why);
+
+  Runtime& runtime_;
+  Connector connector_;
+  ClientOptions options_;
+  Placement placement_;
+  BufferPool buffers_;
+  std::vector<std::shared_ptr<detail::Link>> links_;
+  std::atomic<std::uint64_t> next_request_ = 1;
+  std::shared_ptr<Life> life_ = std::make_shared<Life>();
+  std::atomic<bool> left_ = false;
+};
+
+}  // namespace prdist
+
+#if !defined(PRDIST_SEPARATE_COMPILATION)
+#include <prdist/trainer/client.ipp>
+#endif

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+// Definitions of trainer/client.hpp.
+#pragma once
+
+#include <algorithm>
+
+#include <prdist/trainer/client.hpp>
+#include <prdist/trainer/link.ipp>
+#include <prdist/version.hpp>
+
+namespace prdist {
+
+namespace detail {
+
+inline std::uint32_t milliseconds_left(TimePoint deadline, TimePoint now) {
+  auto const left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now).count();
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(left, 1, 0xffffffff));
+}
+
+}  // namespace detail
+
+PRDIST_DECL void Handle::wait() {
+  if (!operation_) return;
+  client_->wait(*operation_);
+}
+
+PRDIST_DECL void Handle::finish() noexcept {
+  if (!operation_ || operation_->settled()) return;
+  try {
+    client_->wait(*operation_);
+  } catch (std::exception const& error) {
+    log(Level::warning, error.what());
+  }
+}
+
+PRDIST_DECL Client::Client(Runtime& runtime, Connector connector, ClientOptions options)
+    : runtime_(runtime),
+      connector_(std::move(connector)),
+      options_(std::move(options)),
+      placement_(options_.servers.size()) {
+  for (std::size_t i = 0; i < options_.servers.size(); ++i) {
+    links_.push_back(std::make_shared<detail::Link>(
+        static_cast<std::uint32_t>(i),
+        concat("worker ", options_.trainer, " -> server ", i, " at ", to_string(options_.servers[i]))));
+  }
+}
+
+PRDIST_DECL Client::~Client() {
+  end_life();
+  for (auto const& link : links_) link->close(Error(Errc::job_state, "the client has ended"));
+}
+
+PRDIST_DECL void Client::end_life() {
+  std::lock_guard const lock(life_->mutex);
+  life_->ended = true;
+}
+
+PRDIST_DECL void Client::connect() {
+  auto const deadline = runtime_.now() + options_.wait_for_servers;
+  for (;;) {
+    std::vector<std::string> not_ready;
+    std::vector<Error> why;
+    connect_once(not_ready, why);
+    if (not_ready.empty()) break;
+    auto const now = runtime_.now();
+    if (now + options_.retry_every > deadline) {
+      std::string list;
+      for (auto const& error : why) list += concat(list.empty() ? "" : "; ", error.message());
+      throw Error(why.front().code(), "worker ", options_.trainer, ": ", not_ready.size(), " of ",
+                  options_.servers.size(), " servers were not ready within ", seconds(options_.wait_for_servers),
+                  " s: ", list, ": start them, or compare PADDLE_PSERVERS_IP_PORT_LIST with where they listen");
+    }
+    std::string list;
+    for (auto const& name : not_ready) list += concat(list.empty() ? "" : ", ", "'", name, "'");
+    log(Level::info, "server not ready, wait ", seconds(options_.retry_every), " sec to retry...");
+    log(Level::info, "not ready endpoints:[", list, "]");
+    Gate never;
+    (void)runtime_.wait(never, now + options_.retry_every);
+  }
+  log(Level::info, "Communicator start");
+
+  // Each server hears who we are, and says whether that fits what it was told.
+  auto const operation = begin("hello");
+  std::vector<std::string> hellos;
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    operation->add(static_cast<std::uint32_t>(i));
+    hellos.push_back(to_json(Hello{options_.trainer, options_.trainers, static_cast<std::uint32_t>(i),
+                                   static_cast<std::uint32_t>(links_.size()), std::string(version)}));
+  }
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    Header header;
+    header.kind = Kind::hello;
+    send(i, operation, header, {std::as_bytes(std::span(hellos[i]))});
+  }
+  operation->seal();
+  wait(*operation);
+  log(Level::info, "init rpc client with trainer_id ", options_.trainer);
+  ping();
+}
+
+PRDIST_DECL void Client::connect_once(std::vector<std::string>& not_ready, std::vector<Error>& why) {
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (links_[i]->connected()) continue;
+    // Two seconds for a connection, as users of this family are used to.
+    auto connection = connector_(options_.servers[i], links_[i], std::chrono::seconds(2));
+    if (connection) {
+      links_[i]->use(*connection);
+    } else {
+      not_ready.push_back(to_string(options_.servers[i]));
+      why.push_back(connection.error());
+    }
+  }
+}
+
+PRDIST_DECL std::shared_ptr<detail::Operation> Client::begin(std::string what) const {
+  if (left_) throw Error(Errc::job_state, "worker ", options_.trainer, ": ", what, " after leaving the job");
+  return std::make_shared<detail::Operation>(std::move(what), runtime_.now() + options_.deadline);
+}
+
+PRDIST_DECL void Client::send(std::size_t server, std::shared_ptr<detail::Operation> const& operation, Header header,
+                              std::vector<ConstBytes> out, std::vector<Bytes> in, std::function<void()> arrived) {
+  auto const request = next_request_.fetch_add(1);
+  header.request = request;
+  header.client = options_.trainer;
+  header.client_epoch = 1;
+  header.placement = placement_.epoch();
+  header.remaining_ms = detail::milliseconds_left(operation->deadline(), runtime_.now());
+  // The frame keeps the operation alive, and with it what the pieces show when keys were sorted.
+  links_[server]->send(request, {operation, std::move(in), std::move(arrived)}, {header, std::move(out), operation});
+}
+
+PRDIST_DECL void Client::call_all(std::string what, Kind kind, ConstBytes payload) {
+  auto const operation = begin(std::move(what));
+  for (std::size_t i = 0; i < links_.size(); ++i) operation->add(static_cast<std::uint32_t>(i));
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    Header header;
+    header.kind = kind;
+    send(i, operation, header, payload.empty() ? std::vector<ConstBytes>{} : std::vector<ConstBytes>{payload});
+  }
+  operation->seal();
+  wait(*operation);
+}
+
+PRDIST_DECL void Client::declare_any(AnySpec const& spec) {
+  if (auto const fine = check(spec); !fine) throw fine.error();
+  auto const text = to_json(spec);
+  call_all(concat("the declaration of table '", name_of(spec), "'"), Kind::declare, std::as_bytes(std::span(text)));
+}
+
+PRDIST_DECL SparseRef Client::declare(SparseSpec const& spec) {
+  declare_any(spec);
+  return {table_id(spec.name), spec.dim, spec.name};
+}
+
+PRDIST_DECL DenseRef Client::declare(DenseSpec const& spec) {
+  declare_any(spec);
+  return {table_id(spec.name), spec.size(), spec.name};
+}
+
+PRDIST_DECL void Client::split_by_server(detail::Operation& operation, std::span<Key const> keys) const {
+  operation.keys.resize(links_.size());
+  operation.positions.resize(links_.size());
+  for (std::size_t s = 0; s < links_.size(); ++s) {
+    operation.keys[s].reserve(keys.size() / links_.size() + 64);
+    operation.positions[s].reserve(keys.size() / links_.size() + 64);
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    auto const server = placement_.server_of_shard(shard_of(hash_key(keys[i])));
+    operation.keys[server].push_back(keys[i]);
+    operation.positions[server].push_back(static_cast<std::uint32_t>(i));
+  }
+}
+
+PRDIST_DECL Handle Client::pull(SparseRef const& table, std::span<Key const> keys, std::span<float> rows) {
+  if (rows.size() != keys.size() * table.dim) {
+    throw Error(Errc::table_shape, "pull of table '", table.name, "': room for ", rows.size(), " floats, ",
+                keys.size() * table.dim, " are needed (", keys.size(), " keys of dim ", table.dim, ")");
+  }
+  auto operation = begin(concat("a pull of ", keys.size(), " keys of table '", table.name, "'"));
+  auto const step = std::max<std::size_t>(1, options_.frame_bytes / (table.dim * sizeof(float)));
+  Header header;
+  header.kind = Kind::pull_rows;
+  header.table = table.id;
+  bool const direct = links_.size() == 1;
+  if (!direct) split_by_server(*operation, keys);
+  for (std::size_t s = 0; s < links_.size(); ++s) {
+    std::span<Key const> const mine = direct ? keys : std::span<Key const>(operation->keys[s]);
+    for (std::size_t at = 0; at < mine.size(); at += step) {
+      auto const part = mine.subspan(at, std::min(step, mine.size() - at));
+      header.count = part.size();
+      operation->add(static_cast<std::uint32_t>(s));
+      if (direct) {
+        send(s, operation, header, {std::as_bytes(part)},
+             {std::as_writable_bytes(rows.subspan(at * table.dim, part.size() * table.dim))});
+        continue;
+      }
+      // Rows of one server lie scattered over the caller's: they are received together and then dealt out.
+      auto const buffer = buffers_.take(part.size() * table.dim * sizeof(float));
+      auto const positions = std::span<std::uint32_t const>(operation->positions[s]).subspan(at, part.size());
+      send(s, operation, header, {std::as_bytes(part)}, {buffer->bytes()}, [buffer, positions, rows, dim = table.dim] {
+        auto const* from = buffer->as<float>(0, 0).data();
+        for (auto const position : positions) {
+          std::memcpy(rows.data() + position * dim, from, dim * sizeof(float));
+          from += dim;
+        }
+      });
+    }
+  }
+  operation->seal();
+  return {*this, std::move(operation)};
+}
+
+PRDIST_DECL Handle Client::push(SparseRef const& table, std::span<Key const> keys, std::span<float const> gradients,
+                                std::uint32_t examples) {
+  if (gradients.size() != keys.size() * table.dim) {
+    throw Error(Errc::table_shape, "push to table '", table.name, "': ", gradients.size(), " gradients for ",
+                keys.size(), " keys of dim ", table.dim);
+  }
+  auto operation = begin(concat("a push of ", keys.size(), " keys to table '", table.name, "'"));
+  auto const step = std::max<std::size_t>(1, options_.frame_bytes / (table.dim * sizeof(float)));
+  Header header;
+  header.kind = Kind::push_rows;
+  header.table = table.id;
+  header.weight = examples;
+  bool const direct = links_.size() == 1;
+  if (!direct) {
+    split_by_server(*operation, keys);
+    operation->values.resize(links_.size());
+    for (std::size_t s = 0; s < links_.size(); ++s) {
+      auto& values = operation->values[s];
+      values.resize(operation->positions[s].size() * table.dim);
+      auto* to = values.data();
+      for (auto const position : operation->positions[s]) {
+        std::memcpy(to, gradients.data() + position * table.dim, table.dim * sizeof(float));
+        to += table.dim;
+      }
+    }
+  }
+  for (std::size_t s = 0; s < links_.size(); ++s) {
+    auto const mine = direct ? keys : std::span<Key const>(operation->keys[s]);
+    auto const values = direct ? gradients : std::span<float const>(operation->values[s]);
+    // A server without keys of ours is told so: in a gathered step it waits for everybody's part.
+    std::size_t at = 0;
+    do {
+      auto const part = mine.subspan(at, std::min(step, mine.size() - at));
+      auto const last = at + part.size() == mine.size();
+      header.count = part.size();
+      header.flags = last ? flag_last : 0;
+      operation->add(static_cast<std::uint32_t>(s));
+      std::vector<ConstBytes> out;
+      if (!part.empty()) {
+        out = {std::as_bytes(part), std::as_bytes(values.subspan(at * table.dim, part.size() * table.dim))};
+      }
+      send(s, operation, header, std::move(out));
+      at += part.size();
+    } while (at < mine.size());
+  }
+  operation->seal();
+  return {*this, std::move(operation)};
+}
+
+PRDIST_DECL Handle Client::dense(Kind kind, DenseRef const& table, std::span<float const> out, std::span<float> in,
+                                 std::uint32_t examples) {
+  auto const size = kind == Kind::pull_dense ? in.size() : out.size();
+  auto const* const verb = kind == Kind::pull_dense   ? "a pull of"
+                           : kind == Kind::push_dense ? "a push to"
+                                                      : "an assignment to";
+  if (size != table.size) {
+    throw Error(Errc::table_shape, verb, " table '", table.name, "': ", size, " floats given, it has ", table.size);
+  }
+  auto operation = begin(concat(verb, " table '", table.name, "'"));
+  auto const step = std::max<std::size_t>(1, options_.frame_bytes / (range_floats * sizeof(float)));
+  Header header;
+  header.kind = kind;
+  header.table = table.id;
+  header.weight = examples;
+  for (std::size_t s = 0; s < links_.size(); ++s) {
+    auto const ranges = placement_.ranges_of(hash_name(table.name), table.size, s);
+    std::size_t at = 0;
+    // As for rows: a server that has no range of the table still counts the step.
+    if (ranges.empty() && kind == Kind::pull_dense) continue;
+    do {
+      auto const count = std::min(step, ranges.size() - at);
+      header.offset = at;
+      header.count = count;
+      header.flags = at + count == ranges.size() ? flag_last : 0;
+      std::vector<ConstBytes> pieces;
+      std::vector<Bytes> room;
+      for (std::size_t r = at; r < at + count; ++r) {
+        auto const start = ranges[r] * range_floats;
+        auto const length = range_length(table.size, ranges[r]);
+        if (kind == Kind::pull_dense) {
+          room.push_back(std::as_writable_bytes(in.subspan(start, length)));
+        } else {
+          pieces.push_back(std::as_bytes(out.subspan(start, length)));
+        }
+      }
+      operation->add(static_cast<std::uint32_t>(s));
+      send(s, operation, header, std::move(pieces), std::move(room));
+      at += count;
+    } while (at < ranges.size());
+  }
+  operation->seal();
+  return {*this, std::move(operation)};
+}
+
+PRDIST_DECL Handle Client::pull(DenseRef const& table, std::span<float> weights) {
+  return dense(Kind::pull_dense, table, {}, weights, 0);
+}
+
+PRDIST_DECL Handle Client::push(DenseRef const& table, std::span<float const> gradients, std::uint32_t examples) {
+  return dense(Kind::push_dense, table, gradients, {}, examples);
+}
+
+PRDIST_DECL Handle Client::assign(DenseRef const& table, std::span<float const> weights) {
+  return dense(Kind::assign_dense, table, weights, {}, 0);
+}
+
+PRDIST_DECL void Client::barrier(std::string_view name) {
+  auto const operation = begin(concat("barrier '", name, "'"));
+  operation->add(0);
+  Header header;
+  header.kind = Kind::barrier;
+  header.offset = hash_name(name);
+  send(0, operation, header, {});
+  operation->seal();
+  wait(*operation);
+}
+
+PRDIST_DECL void Client::leave() {
+  if (left_) return;
+  call_all("the goodbye", Kind::leave, {});
+  left_ = true;
+  end_life();
+  for (auto const& link : links_) link->close(Error(Errc::job_state, "this worker has left the job"));
+}
+
+PRDIST_DECL void Client::wait(detail::Operation& operation) {
+  if (!runtime_.wait(operation.gate(), operation.deadline())) {
+    std::string owing;
+    for (auto const server : operation.owing()) owing += concat(owing.empty() ? "" : ", ", links_[server]->name());
+    Error const error(Errc::job_deadline, operation.what(), " has no answer after ", seconds(options_.deadline),
+                      " s: ", owing, ": look at the log of that server; a longer FLAGS_rpc_deadline waits longer");
+    give_up(operation, error);
+    throw error;
+  }
+  if (auto const error = operation.error()) {
+    if (!operation.settled()) give_up(operation, *error);
+    throw *error;
+  }
+}
+
+/// No answer may come into memory the caller is about to free: the connections that owe one are closed.
+PRDIST_DECL void Client::give_up(detail::Operation& operation, Error const& error) {
+  for (auto const server : operation.owing()) links_[server]->close(error);
+}
+
+PRDIST_DECL void Client::ping() {
+  // A sign of life while the trainer computes; a server that does not answer is noticed by the next call's deadline.
+  runtime_.after(options_.ping_every, [this, life = life_] {
+    std::lock_guard const lock(life->mutex);
+    if (life->ended) return;
+    auto const operation = std::make_shared<detail::Operation>("a ping", runtime_.now() + options_.deadline);
+    for (std::size_t i = 0; i < links_.size(); ++i) operation->add(static_cast<std::uint32_t>(i));
+    for (std::size_t i = 0; i < links_.size(); ++i) send(i, operation, Header{}, {});
+    operation->seal();
+    ping();
+  });
+}
+
+}  // namespace prdist

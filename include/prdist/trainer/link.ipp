@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client's connection to one server: which requests are out, and where their answers go.
+#pragma once
+
+#include <unordered_map>
+
+#include <prdist/trainer/client.hpp>
+#include <prdist/wire/hello.hpp>
+
+namespace prdist::detail {
+
+class Link final : public FrameSink {
+ public:
+  Link(std::uint32_t server, std::string name) : server_(server), name_(std::move(name)) {}
+
+  struct Request {
+    std::shared_ptr<Operation> operation;
+    std::vector<Bytes> in;          ///< where the payload of the answer goes
+    std::function<void()> arrived;  ///< called when it is there
+  };
+
+  void use(std::shared_ptr<Connection> connection) {
+    std::lock_guard const lock(mutex_);
+    connection_ = std::move(connection);
+    broken_.reset();
+  }
+
+  /// Registers the request and sends its frame; when the connection is gone the request fails at once.
+  void send(std::uint64_t id, Request request, Outgoing frame) {
+    std::shared_ptr<Connection> connection;
+    std::optional<Error> broken;
+    auto const operation = request.operation;
+    {
+      std::lock_guard const lock(mutex_);
+      if (broken_) {
+        broken = broken_;
+      } else {
+        frame.header.sequence = ++sequence_;
+        requests_.emplace(id, std::move(request));
+        connection = connection_;
+      }
+    }
+    if (broken) return operation->complete(server_, &*broken);
+    connection->send(std::move(frame));
+  }
+
+  Result<std::span<Bytes const>> on_header(Header const& header) override {
+    std::lock_guard const lock(mutex_);
+    auto const it = requests_.find(header.request);
+    if (it == requests_.end()) {
+      return Error(Errc::wire_message, name_, " answered a request that was not sent");
+    }
+    if (header.kind == Kind::failure) {
+      if (header.payload > 64 * 1024) return Error(Errc::wire_message, name_, " sent a failure without end");
+      failure_.resize(static_cast<std::size_t>(header.payload));
+      failure_piece_[0] = Bytes(failure_);
+      return std::span<Bytes const>(failure_piece_);
+    }
+    std::size_t expected = 0;
+    for (auto const& piece : it->second.in) expected += piece.size();
+    if (header.kind != Kind::reply || header.payload != expected) {
+      return Error(Errc::wire_message, name_, " answered ", header.payload, " bytes where ", expected,
+                   " were asked for");
+    }
+    return std::span<Bytes const>(it->second.in);
+  }
+
+  void on_frame(Header const& header) override {
+    Request request;
+    {
+      std::lock_guard const lock(mutex_);
+      auto const it = requests_.find(header.request);
+      if (it == requests_.end()) return;
+      request = std::move(it->second);
+      requests_.erase(it);
+    }
+    if (header.kind == Kind::failure) {
+      auto const error = decode_failure(failure_);
+      return request.operation->complete(server_, &error);
+    }
+    if (request.arrived) request.arrived();
+    request.operation->complete(server_, nullptr);
+  }
+
+  void on_close(Error const& error) override { fail_all(error); }
+
+  /// Ends the connection; every request still out fails with `error`.
+  void close(Error const& error) {
+    std::shared_ptr<Connection> connection;
+    {
+      std::lock_guard const lock(mutex_);
+      connection = std::exchange(connection_, nullptr);
+    }
+    if (connection) connection->close();
+    fail_all(error);
+  }
+
+  [[nodiscard]] std::string const& name() const noexcept { return name_; }
+
+  [[nodiscard]] bool connected() const {
+    std::lock_guard const lock(mutex_);
+    return connection_ != nullptr && !broken_;
+  }
+
+ private:
+  void fail_all(Error const& error) {
+    std::unordered_map<std::uint64_t, Request> failed;
+    std::optional<Error> said;
+    {
+      std::lock_guard const lock(mutex_);
+      if (!broken_) {
+        broken_ = Error(
+            error.code(), name_, ": ", error.message(),
+            requests_.empty() ? "" : concat(" while ", requests_.begin()->second.operation->what(), " was under way"));
+      }
+      said = broken_;
+      std::swap(failed, requests_);
+    }
+    for (auto const& [id, request] : failed) request.operation->complete(server_, &*said);
+  }
+
+  std::uint32_t const server_;
+  std::string const name_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<Connection> connection_;
+  std::optional<Error> broken_;
+  std::uint64_t sequence_ = 0;
+  std::unordered_map<std::uint64_t, Request> requests_;
+  std::vector<std::byte> failure_;
+  std::array<Bytes, 1> failure_piece_;
+};
+
+}  // namespace prdist::detail

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The header of a frame, 88 bytes, little-endian, with its own checksum. docs/wire.md has the picture.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include <prdist/core/error.hpp>
+#include <prdist/core/types.hpp>
+#include <prdist/wire/checksum.hpp>
+
+namespace prdist {
+
+static_assert(std::endian::native == std::endian::little,
+              "prdist: the wire is little-endian and so must the machine be");
+
+inline constexpr std::uint32_t wire_magic = 0x31445250;  // "PRD1"
+inline constexpr std::uint16_t wire_version = 1;
+
+enum class Kind : std::uint16_t {
+  hello = 1,
+  declare = 2,
+  pull_rows = 3,
+  push_rows = 4,
+  pull_dense = 5,
+  push_dense = 6,
+  assign_dense = 7,
+  barrier = 8,
+  leave = 9,
+  ping = 10,
+  reply = 64,
+  failure = 65,
+};
+
+/// Set in Header::flags of a push that closes the trainer's part of a gathered step.
+inline constexpr std::uint32_t flag_last = 1;
+
+struct Header {
+  std::uint32_t magic = wire_magic;
+  std::uint16_t version = wire_version;
+  Kind kind = Kind::ping;
+  std::uint32_t flags = 0;
+  std::uint32_t table = 0;
+  std::uint64_t request = 0;       ///< chosen by the sender of a request, repeated in its reply
+  std::uint64_t client = 0;        ///< who asks: stays the same when a trainer reconnects
+  std::uint32_t client_epoch = 0;  ///< counts the lives of that client
+  std::uint32_t placement = 0;     ///< the epoch of the placement by which keys were sent here
+  std::uint64_t sequence = 0;      ///< counts what one client sends to one server
+  std::uint32_t remaining_ms = 0;  ///< how long the sender will wait; 0: as long as it takes
+  std::uint32_t weight = 0;        ///< examples behind a gradient
+  std::uint64_t payload = 0;       ///< bytes that follow, without their checksums
+  std::uint64_t count = 0;         ///< keys or ranges in the payload
+  std::uint64_t offset = 0;        ///< the first range
+  std::uint64_t checksum = 0;      ///< over all bytes before it
+};
+
+inline constexpr std::size_t header_bytes = 88;
+static_assert(sizeof(Header) == header_bytes && std::is_trivially_copyable_v<Header>);
+
+using HeaderBytes = std::array<std::byte, header_bytes>;
+
+[[nodiscard]] inline HeaderBytes encode(Header header) noexcept {
+  HeaderBytes bytes;
+  std::memcpy(bytes.data(), &header, header_bytes);
+  header.checksum = checksum(ConstBytes(bytes).first(header_bytes - sizeof header.checksum));
+  std::memcpy(bytes.data(), &header, header_bytes);
+  return bytes;
+}
+
+/// What can be wrong with a header on its own; `most` is the largest payload the receiver takes.
+[[nodiscard]] inline Result<Header> decode(HeaderBytes const& bytes, std::uint64_t most) {
+  Header header;
+  std::memcpy(&header, bytes.data(), header_bytes);
+  if (header.magic != wire_magic) {
+    return Error(Errc::wire_not_prdist, "the peer sent ", header.magic,
+                 " where a frame begins: it does not speak this protocol (is the port right?)");
+  }
+  if (header.version != wire_version) {
+    return Error(Errc::wire_version, "the peer speaks version ", header.version, " of the wire, this program version ",
+                 wire_version, ": build both from one release");
+  }
+  if (header.checksum != checksum(ConstBytes(bytes).first(header_bytes - sizeof header.checksum))) {
+    return Error(Errc::wire_checksum, "the header of a frame arrived damaged: the connection cannot be trusted");
+  }
+  if (header.payload > most) {
+    return Error(Errc::wire_too_large, "a frame of ", header.payload, " bytes, the limit is ", most,
+                 ": ask for fewer keys at a time or raise the limit on both sides");
+  }
+  return header;
+}
+
+}  // namespace prdist

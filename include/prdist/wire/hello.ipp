@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Definitions of wire/hello.hpp.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <prdist/wire/hello.hpp>
+
+namespace prdist {
+
+PRDIST_DECL std::string to_json(Hello const& hello) {
+  return boost::json::serialize(boost::json::object{{"trainer", hello.trainer},
+                                                    {"trainers", hello.trainers},
+                                                    {"server", hello.server},
+                                                    {"servers", hello.servers},
+                                                    {"release", hello.release}});
+}
+
+PRDIST_DECL Result<Hello> hello_from_json(std::string_view text) {
+  auto const wrong = [](std::string_view what) { return Error(Errc::wire_message, "the peer's hello ", what); };
+  boost::system::error_code error;
+  auto const value = boost::json::parse(boost::json::string_view(text.data(), text.size()), error);
+  auto const* const object = error ? nullptr : value.if_object();
+  if (object == nullptr) return wrong("is not a JSON object");
+  Hello hello;
+  auto const number = [&](char const* name, std::uint32_t& out) {
+    auto const* const field = object->if_contains(name);
+    if (field != nullptr) out = field->to_number<std::uint32_t>(error);
+    return field != nullptr && !error;
+  };
+  if (!number("trainer", hello.trainer) || !number("trainers", hello.trainers) || !number("server", hello.server) ||
+      !number("servers", hello.servers)) {
+    return wrong("does not say who it is");
+  }
+  auto const* const release = object->if_contains("release");
+  if (release == nullptr || !release->is_string()) return wrong("has no release");
+  hello.release.assign(release->get_string().data(), release->get_string().size());
+  return hello;
+}
+
+}  // namespace prdist
