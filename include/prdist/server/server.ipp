@@ -8,6 +8,7 @@
 
 #include <prdist/server/server.hpp>
 #include <prdist/server/session.ipp>
+#include <prdist/table/spec_json.ipp>
 #include <prdist/version.hpp>
 
 namespace prdist {

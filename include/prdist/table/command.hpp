@@ -19,7 +19,9 @@ namespace prdist {
 /// A table's number on the wire: the low half of hash_name() of its name, so that no one has to hand numbers out.
 using TableId = std::uint32_t;
 
-[[nodiscard]] inline TableId table_id(std::string_view name) noexcept { return static_cast<TableId>(hash_name(name)); }
+[[nodiscard]] inline TableId table_id(std::string_view name) noexcept {
+  return static_cast<TableId>(hash_name(name));
+}
 
 /// Names the request a gathered push belongs to; apply() hands it back when the push has been applied.
 using Ticket = std::uint64_t;

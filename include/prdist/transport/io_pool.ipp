@@ -26,6 +26,8 @@ class Endable {
   virtual ~Endable() = default;
   /// On the context's thread: cancel everything, call nobody afterwards.
   virtual void end() = 0;
+  /// end() from any other thread; has happened when it returns.
+  virtual void close() = 0;
 };
 
 /// What connections hold of the pool. It outlives the threads, so that a late send() finds a context, not a crash.

@@ -10,7 +10,9 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include <prdist/core/log.hpp>
 #include <prdist/transport/frame_stream.ipp>
@@ -69,6 +71,31 @@ inline Result<tcp::acceptor> bind(asio::io_context& context, Endpoint const& end
   return acceptor;
 }
 
+/// What a listener has accepted: it ends with the listener.
+class AcceptedList {
+ public:
+  void add(std::weak_ptr<Endable> who) {
+    std::lock_guard const lock(mutex_);
+    std::erase_if(list_, [](auto const& weak) { return weak.expired(); });
+    list_.push_back(std::move(who));
+  }
+
+  void close_all() {
+    std::vector<std::weak_ptr<Endable>> closing;
+    {
+      std::lock_guard const lock(mutex_);
+      closing.swap(list_);
+    }
+    for (auto const& weak : closing) {
+      if (auto const it = weak.lock()) it->close();
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<Endable>> list_;
+};
+
 /// Accepts sockets onto the pool's contexts until it is ended.
 class AcceptLoop final : public Endable, public std::enable_shared_from_this<AcceptLoop> {
  public:
@@ -86,7 +113,7 @@ class AcceptLoop final : public Endable, public std::enable_shared_from_this<Acc
     asio::post(context_, [self = shared_from_this()] { self->accept(); });
   }
 
-  void stop() {
+  void close() override {
     core_->run_on(context_, [this] { end(); });
   }
 
@@ -138,6 +165,38 @@ inline Result<std::shared_ptr<AcceptLoop>> start_accepting(IoPool& pool, ListenO
   loop->start();
   return loop;
 }
+
+/// Accepts until it is destroyed; what it accepted ends with it.
+class SocketListener final : public Listener {
+ public:
+  /// `accepted` gets the list to which it adds what it makes of a socket.
+  template <class OnAccept>
+  static Result<std::unique_ptr<Listener>> start(std::shared_ptr<IoPool> pool, ListenOptions const& options,
+                                                 OnAccept on_accept) {
+    auto list = std::make_shared<AcceptedList>();
+    auto loop = start_accepting(*pool, options, [list, on_accept](asio::io_context& context, tcp::socket socket) {
+      on_accept(list, context, std::move(socket));
+    });
+    if (!loop) return loop.error();
+    return std::unique_ptr<Listener>(new SocketListener(std::move(pool), std::move(list), std::move(*loop)));
+  }
+
+  ~SocketListener() override {
+    loop_->close();
+    list_->close_all();
+  }
+
+  [[nodiscard]] Endpoint endpoint() const override { return endpoint_; }
+
+ private:
+  SocketListener(std::shared_ptr<IoPool> pool, std::shared_ptr<AcceptedList> list, std::shared_ptr<AcceptLoop> loop)
+      : pool_(std::move(pool)), list_(std::move(list)), loop_(std::move(loop)), endpoint_(loop_->endpoint()) {}
+
+  std::shared_ptr<IoPool> pool_;
+  std::shared_ptr<AcceptedList> list_;
+  std::shared_ptr<AcceptLoop> loop_;
+  Endpoint endpoint_;
+};
 
 /// A socket connected to `endpoint`, on `context`; blocks at most `timeout`.
 inline Result<tcp::socket> connect_socket(asio::io_context& context, Endpoint const& endpoint, Duration timeout) {

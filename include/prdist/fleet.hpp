@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a user includes: Fleet with every choice that needs nothing but a CPU. Device<Cuda> has its own header.
+#pragma once
+
+#include <prdist/device/cpu.hpp>
+#include <prdist/fleet/fleet.hpp>
+#include <prdist/strategy/async.hpp>
+#include <prdist/strategy/sync.hpp>
+#include <prdist/transport/beast.hpp>
+#include <prdist/transport/memory.hpp>
+#include <prdist/transport/tcp.hpp>

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fleet: the ten lines that turn a program into a server and a worker of a parameter-server job.
+//
+//   Fleet<Strategy<Async>, Transport<Tcp>> fleet{roles_from_env()};
+//   auto optimizer = fleet.distributed_optimizer(Adam{.rate = 1e-3F});
+//   if (fleet.is_server()) { fleet.init_server(); return fleet.run_server(); }
+//   fleet.init_worker();
+//   for (auto const& batch : batches) optimizer.minimize(model, batch);
+//   fleet.stop_worker();
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <prdist/concepts/device.hpp>
+#include <prdist/concepts/policy.hpp>
+#include <prdist/concepts/strategy.hpp>
+#include <prdist/concepts/transport.hpp>
+#include <prdist/core/error.hpp>
+#include <prdist/core/log.hpp>
+#include <prdist/core/runtime.hpp>
+#include <prdist/device/cpu.hpp>
+#include <prdist/fleet/distributed_optimizer.hpp>
+#include <prdist/fleet/options.hpp>
+#include <prdist/fleet/roles.hpp>
+#include <prdist/server/server.hpp>
+#include <prdist/strategy/async.hpp>
+#include <prdist/trainer/client.hpp>
+#include <prdist/transport/beast.hpp>
+#include <prdist/version.hpp>
+
+namespace prdist {
+
+/// Policies in any order; what is not named is Strategy<Async>, Transport<Beast>, Device<Cpu>.
+template <policy... Policies>
+class Fleet {
+  static_assert(count_on<axis::strategy, Policies...> <= 1, "prdist::Fleet: Strategy<...> was given twice");
+  static_assert(count_on<axis::transport, Policies...> <= 1, "prdist::Fleet: Transport<...> was given twice");
+  static_assert(count_on<axis::device, Policies...> <= 1, "prdist::Fleet: Device<...> was given twice");
+
+ public:
+  using StrategyChoice = pick<axis::strategy, Async, Policies...>;
+  using TransportChoice = pick<axis::transport, Beast, Policies...>;
+  using DeviceChoice = pick<axis::device, Cpu, Policies...>;
+
+  /// Choices that carry values (Async{.in_flight = 4}, Memory{hub}, FleetOptions{...}) follow the roles in any
+  /// order; without FleetOptions they come from the environment.
+  /// @throws Error config.invalid when the environment holds something else than a number
+  template <class... Values>
+  explicit Fleet(Roles roles, Values... values)
+      : roles_(std::move(roles)),
+        strategy_(take<StrategyChoice>(values...)),
+        transport_(take<TransportChoice>(values...)),
+        device_(take<DeviceChoice>(values...)),
+        options_(take_options(values...)) {
+    static_assert((is_value<Values> && ...), "prdist::Fleet: a value that belongs to none of its policies");
+    log(Level::info, "prdist ", version, ' ', StrategyChoice::name, '/', TransportChoice::name, '/', DeviceChoice::name,
+        is_server() ? " server " : " worker ", roles_.index, '/', is_server() ? roles_.servers.size() : roles_.workers,
+        is_server() ? " workers " : " servers ", is_server() ? roles_.workers : roles_.servers.size());
+  }
+
+  Fleet(Fleet const&) = delete;
+  Fleet& operator=(Fleet const&) = delete;
+
+  ~Fleet() {
+    if (client_ && !stopped_) {
+      log(Level::warning, "worker ", roles_.index, " ends without stop_worker(): the servers will take it for lost");
+    }
+  }
+
+  [[nodiscard]] bool is_server() const noexcept { return roles_.role == Role::server; }
+  [[nodiscard]] bool is_worker() const noexcept { return roles_.role == Role::worker; }
+  [[nodiscard]] Roles const& roles() const noexcept { return roles_; }
+
+  /// One rule for all tables, or one each for sparse and dense ones. The optimizer must not outlive the fleet.
+  [[nodiscard]] auto distributed_optimizer(Optimizer const& rule) {
+    return distributed_optimizer(Optimizers{rule, rule});
+  }
+  [[nodiscard]] auto distributed_optimizer(Optimizers rules) {
+    return DistributedOptimizer<StrategyChoice, DeviceChoice>(client_, std::move(rules), strategy_, device_,
+                                                              options_.seed);
+  }
+
+  /// Begins to listen. @throws Error transport.in_use and others
+  void init_server() {
+    if (!is_server()) throw Error(Errc::job_state, "init_server() in a worker: ask is_server() first");
+    auto const& own = roles_.servers.at(roles_.index);
+    server_ = std::make_shared<Server>(runtime_, ServerOptions{
+                                                     .index = roles_.index,
+                                                     .servers = static_cast<std::uint32_t>(roles_.servers.size()),
+                                                     .trainers = roles_.workers,
+                                                     .threads = options_.server_threads,
+                                                     .lost_after = options_.lost_after,
+                                                     .wait_for_trainers = options_.wait_for_workers,
+                                                 });
+    server_->start();
+    auto listener = transport_.listen(
+        {own, roles_.listen_descriptor,
+         [server = server_](std::string_view path, std::function<void(Page)> answer) {
+           server->page(path, std::move(answer));
+         }},
+        [server = server_](std::shared_ptr<Connection> const& connection) { return server->accept(connection); });
+    if (!listener) {
+      throw Error(listener.error().code(), "server ", roles_.index, ": ", listener.error().message());
+    }
+    listener_ = std::move(*listener);
+    auto const at = listener_->endpoint();
+    log(Level::info, "Server listening on ", to_string(at), " selected port: ", at.port);
+  }
+
+  /// Serves until every worker has stopped. Returns the process's exit code: 0, or 75 when a worker was lost.
+  [[nodiscard]] int run_server() {
+    if (!server_) throw Error(Errc::job_state, "run_server() before init_server()");
+    auto const code = server_->wait();
+    listener_.reset();
+    return code;
+  }
+
+  /// Waits for the servers and connects to all of them. @throws Error with a diagnosis per endpoint
+  void init_worker() {
+    if (!is_worker()) throw Error(Errc::job_state, "init_worker() in a server: ask is_worker() first");
+    ClientOptions options;
+    options.servers = roles_.servers;
+    options.trainer = roles_.index;
+    options.trainers = roles_.workers;
+    options.deadline = options_.deadline;
+    options.wait_for_servers = options_.wait_for_servers;
+    options.retry_every = options_.retry_every;
+    client_.emplace(
+        runtime_,
+        [this](Endpoint const& endpoint, std::shared_ptr<FrameSink> sink, Duration timeout) {
+          return transport_.connect(endpoint, std::move(sink), timeout);
+        },
+        std::move(options));
+    client_->connect();
+  }
+
+  /// Tells the servers that this worker has finished. Pushes of an optimizer that are still under way arrive first.
+  void stop_worker() {
+    client().leave();
+    stopped_ = true;
+  }
+
+  /// Tables, pull and push, for programs that bring a model of their own. @throws Error job.state
+  [[nodiscard]] Client& client() {
+    if (!client_) throw Error(Errc::job_state, "there is no connection to the servers: call init_worker() first");
+    return *client_;
+  }
+
+ private:
+  template <class Value>
+  static constexpr bool is_value = std::is_same_v<Value, StrategyChoice> || std::is_same_v<Value, TransportChoice> ||
+                                   std::is_same_v<Value, DeviceChoice> || std::is_same_v<Value, FleetOptions>;
+
+  template <class Wanted, class... Values>
+  static Wanted take(Values&... values) {
+    if constexpr ((std::is_same_v<Wanted, Values> || ...)) {
+      return std::get<Wanted&>(std::tie(values...));
+    } else {
+      static_assert(std::is_default_constructible_v<Wanted>,
+                    "prdist::Fleet: this policy needs a value, for example Fleet{roles, Memory{hub}}");
+      return Wanted{};
+    }
+  }
+
+  template <class... Values>
+  static FleetOptions take_options(Values&... values) {
+    if constexpr ((std::is_same_v<FleetOptions, Values> || ...)) {
+      return std::get<FleetOptions&>(std::tie(values...));
+    } else {
+      return options_from_env();
+    }
+  }
+
+  Roles roles_;
+  StrategyChoice strategy_;
+  TransportChoice transport_;
+  [[no_unique_address]] DeviceChoice device_;
+  FleetOptions options_;
+  SystemRuntime runtime_;
+  std::shared_ptr<Server> server_;
+  std::unique_ptr<Listener> listener_;  // ends before the server whose connections it holds
+  std::optional<Client> client_;
+  bool stopped_ = false;
+};
+
+}  // namespace prdist

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a fleet may be told beside its roles: how long it waits, how many threads serve, where randomness starts.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include <prdist/core/runtime.hpp>
+#include <prdist/fleet/roles.hpp>
+
+namespace prdist {
+
+struct FleetOptions {
+  Duration deadline = std::chrono::seconds(60);           ///< of every call to a server
+  Duration wait_for_servers = std::chrono::seconds(120);  ///< of init_worker()
+  Duration wait_for_workers = std::chrono::minutes(30);   ///< of run_server(), until all have come
+  Duration lost_after = std::chrono::seconds(60);         ///< silence after which a worker is given up
+  Duration retry_every = std::chrono::seconds(3);         ///< between two looks for a server
+  unsigned server_threads = 1;
+  std::uint64_t seed = 0;  ///< of first rows and first weights; the same in every worker
+};
+
+/// The defaults, overridden by FLAGS_rpc_deadline (milliseconds, as Paddle has it), PRDIST_WAIT_SERVERS,
+/// PRDIST_WAIT_WORKERS, PRDIST_LOST_AFTER (seconds) and PRDIST_SERVER_THREADS.
+/// @throws Error config.invalid
+[[nodiscard]] inline FleetOptions options_from_env(Environment const& environment = process_environment) {
+  FleetOptions options;
+  detail::RoleReader const read(environment);
+  constexpr std::uint32_t most = 1000000000;
+  if (auto const value = read.optional_number("FLAGS_rpc_deadline", 1, most)) {
+    options.deadline = std::chrono::milliseconds(*value);
+  }
+  if (auto const value = read.optional_number("PRDIST_WAIT_SERVERS", 0, most)) {
+    options.wait_for_servers = std::chrono::seconds(*value);
+  }
+  if (auto const value = read.optional_number("PRDIST_WAIT_WORKERS", 1, most)) {
+    options.wait_for_workers = std::chrono::seconds(*value);
+  }
+  if (auto const value = read.optional_number("PRDIST_LOST_AFTER", 1, most)) {
+    options.lost_after = std::chrono::seconds(*value);
+  }
+  if (auto const value = read.optional_number("PRDIST_SERVER_THREADS", 1, 256)) options.server_threads = *value;
+  return options;
+}
+
+}  // namespace prdist

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who this process is, from Paddle's environment variables or given in code. docs/launch_contract.md has the rules;
+// whatever is wrong or missing is one error that names the variable and its value.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <prdist/core/endpoint.hpp>
+#include <prdist/core/error.hpp>
+#include <prdist/core/text.hpp>
+
+namespace prdist {
+
+enum class Role { server, worker };
+
+struct Roles {
+  Role role = Role::worker;
+  std::uint32_t index = 0;  ///< among the servers or among the workers
+  std::vector<Endpoint> servers{};
+  std::uint32_t workers = 1;
+  int listen_descriptor = -1;  ///< of a server: a listening socket from the launcher
+};
+
+/// Where variables are looked up; empty text counts as set.
+using Environment = std::function<std::optional<std::string>(std::string_view name)>;
+
+[[nodiscard]] inline std::optional<std::string> process_environment(std::string_view name) {
+  auto const* const value = std::getenv(std::string(name).c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+namespace detail {
+
+class RoleReader {
+ public:
+  explicit RoleReader(Environment const& environment) : environment_(environment) {}
+
+  [[nodiscard]] Roles read() const {
+    Roles roles;
+    roles.servers = servers();
+    roles.workers = number("PADDLE_TRAINERS_NUM", need("PADDLE_TRAINERS_NUM"), 1, 65536);
+    roles.role = role();
+    if (roles.role == Role::worker) {
+      roles.index = number("PADDLE_TRAINER_ID", need("PADDLE_TRAINER_ID"), 0, 65535);
+      if (roles.index >= roles.workers) {
+        throw Error(Errc::config_contradiction, "PADDLE_TRAINER_ID='", roles.index, "' but PADDLE_TRAINERS_NUM='",
+                    roles.workers, "': ids run from 0 to ", roles.workers - 1);
+      }
+    } else {
+      roles.index = server_index(roles.servers);
+      if (auto const descriptor = environment_("PRDIST_LISTEN_FD")) {
+        roles.listen_descriptor = static_cast<int>(number("PRDIST_LISTEN_FD", *descriptor, 3, 1 << 20));
+      }
+    }
+    return roles;
+  }
+
+  /// A number from an optional variable.
+  [[nodiscard]] std::optional<std::uint32_t> optional_number(std::string_view name, std::uint32_t low,
+                                                             std::uint32_t high) const {
+    auto const value = environment_(name);
+    if (!value) return std::nullopt;
+    return number(name, *value, low, high);
+  }
+
+ private:
+  [[nodiscard]] std::string need(std::string_view name) const {
+    auto value = environment_(name);
+    if (!value) {
+      throw Error(Errc::config_missing, name,
+                  " is not set: a launcher sets it (try prrun), or export it as docs/launch_contract.md shows");
+    }
+    if (value->empty()) throw Error(Errc::config_invalid, name, "='' is empty: give it a value");
+    return *value;
+  }
+
+  static std::uint32_t number(std::string_view name, std::string const& value, std::uint32_t low, std::uint32_t high) {
+    std::uint32_t result = 0;
+    if (!parse_number(value, result) || result < low || result > high) {
+      throw Error(Errc::config_invalid, name, "='", value, "': a number from ", low, " to ", high, " is expected");
+    }
+    return result;
+  }
+
+  [[nodiscard]] std::vector<Endpoint> servers() const {
+    constexpr std::string_view name = "PADDLE_PSERVERS_IP_PORT_LIST";
+    auto const list = need(name);
+    std::vector<Endpoint> endpoints;
+    std::set<Endpoint> seen;
+    std::string_view rest = list;
+    for (bool more = true; more;) {
+      auto const comma = rest.find(',');
+      auto const item = rest.substr(0, comma);
+      more = comma != std::string_view::npos;
+      if (more) rest.remove_prefix(comma + 1);
+      auto endpoint = parse_endpoint(item);
+      if (!endpoint) throw Error(Errc::config_invalid, name, "='", list, "': ", endpoint.error().message());
+      if (!seen.insert(*endpoint).second) {
+        throw Error(Errc::config_contradiction, name, "='", list, "': ", item, " stands there twice");
+      }
+      endpoints.push_back(std::move(*endpoint));
+    }
+    if (auto const count = optional_number("PADDLE_PSERVERS_NUM", 1, 65536); count && *count != endpoints.size()) {
+      throw Error(Errc::config_contradiction, "PADDLE_PSERVERS_NUM='", *count, "' but ", name, "='", list, "' has ",
+                  endpoints.size());
+    }
+    return endpoints;
+  }
+
+  [[nodiscard]] Role role() const {
+    auto const role = need("TRAINING_ROLE");
+    for (auto const* const other : {"PADDLE_TRAINING_ROLE", "PADDLE_ROLE"}) {
+      if (auto const value = environment_(other); value && *value != role) {
+        throw Error(Errc::config_contradiction, "TRAINING_ROLE='", role, "' but ", other, "='", *value,
+                    "': unset one of them");
+      }
+    }
+    if (role == "PSERVER") return Role::server;
+    if (role == "TRAINER") return Role::worker;
+    throw Error(Errc::config_invalid, "TRAINING_ROLE='", role, "': PSERVER or TRAINER is expected");
+  }
+
+  [[nodiscard]] std::uint32_t server_index(std::vector<Endpoint> const& servers) const {
+    auto const list = [&] {
+      std::string text;
+      for (auto const& endpoint : servers) text += concat(text.empty() ? "" : ",", to_string(endpoint));
+      return text;
+    };
+    if (auto const id = optional_number("PADDLE_PSERVER_ID", 0, 65535)) {
+      if (*id >= servers.size()) {
+        throw Error(Errc::config_contradiction, "PADDLE_PSERVER_ID='", *id, "' but PADDLE_PSERVERS_IP_PORT_LIST='",
+                    list(), "' has ", servers.size(), ": ids run from 0 to ", servers.size() - 1);
+      }
+      // An id says it all: POD_IP may then be an address behind the name in the list.
+      return *id;
+    }
+    auto const host = need("POD_IP");
+    Endpoint const own{host, static_cast<std::uint16_t>(number("PADDLE_PORT", need("PADDLE_PORT"), 1, 65535))};
+    for (std::size_t i = 0; i < servers.size(); ++i) {
+      if (servers[i] == own) return static_cast<std::uint32_t>(i);
+    }
+    throw Error(Errc::config_contradiction, "POD_IP='", host, "' and PADDLE_PORT='", own.port, "' give ",
+                to_string(own), ", which is not in PADDLE_PSERVERS_IP_PORT_LIST='", list(),
+                "': correct one of them, or set PADDLE_PSERVER_ID");
+  }
+
+  Environment const& environment_;
+};
+
+}  // namespace detail
+
+/// @throws Error config.missing, config.invalid or config.contradiction
+[[nodiscard]] inline Roles roles_from_env(Environment const& environment = process_environment) {
+  return detail::RoleReader(environment).read();
+}
+
+}  // namespace prdist

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// For programs that define PRDIST_SEPARATE_COMPILATION: include this in exactly one source file.
+#pragma once
+
+#if !defined(PRDIST_SEPARATE_COMPILATION)
+#error "prdist/src.hpp is for programs that define PRDIST_SEPARATE_COMPILATION everywhere"
+#endif
+
+#include <prdist/server/server.ipp>
+#include <prdist/table/spec_json.ipp>
+#include <prdist/trainer/client.ipp>
+#include <prdist/transport/beast.ipp>
+#include <prdist/transport/tcp.ipp>
+#include <prdist/wire/hello.ipp>
