@@ -11,7 +11,7 @@ import re
 from conan import ConanFile
 from conan.errors import ConanInvalidConfiguration
 from conan.tools.build import check_min_cppstd
-from conan.tools.cmake import CMake, CMakeToolchain, CMakeDeps
+from conan.tools.cmake import CMake, CMakeToolchain
 from conan.tools.files import copy, load
 from conan.tools.scm import Version
 
@@ -23,8 +23,9 @@ class Prdist(ConanFile):
     topics = ("parameter-server", "distributed-training", "ctr", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"cuda": [True, False], "nccl": [True, False]}
-    default_options = {"cuda": False, "nccl": False}
+    # They add requirements, not files: every package holds every header.
+    options = {"nn": [True, False], "cuda": [True, False], "nccl": [True, False]}
+    default_options = {"nn": False, "cuda": False, "nccl": False}
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*"
     no_copy_source = True
 
@@ -38,6 +39,9 @@ class Prdist(ConanFile):
     def requirements(self):
         self.requires("boost/[>=1.81 <2]", transitive_headers=True, transitive_libs=True)
         self.requires("xxhash/[>=0.8 <1]", transitive_headers=True, transitive_libs=True)
+        if self.options.nn:
+            self.requires("xtensor/[>=0.24 <1]", transitive_headers=True, transitive_libs=True)
+            self.requires("openblas/[>=0.3 <1]", transitive_headers=True, transitive_libs=True)
 
     def package_id(self):
         # The headers are the same for every compiler and every option.
@@ -59,10 +63,8 @@ class Prdist(ConanFile):
                 "the option cuda needs the CUDA toolkit, for which there is no recipe: set CUDA_HOME to its folder")
 
     def generate(self):
-        CMakeDeps(self).generate()
         toolchain = CMakeToolchain(self)
-        toolchain.cache_variables["PRDIST_BUILD_TESTS"] = False
-        toolchain.cache_variables["PRDIST_BUILD_EXAMPLES"] = False
+        toolchain.cache_variables["PRDIST_PACKAGE_ONLY"] = True
         toolchain.generate()
 
     def build(self):

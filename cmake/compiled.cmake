@@ -2,7 +2,7 @@
 # convenience of this build tree and is not installed: a package of headers fits every compiler, a library does not.
 # Tests, tools, examples and benches link ${prdist_link}, so that the choice is made here alone.
 set(prdist_link prdist::prdist)
-if(EXISTS ${PROJECT_SOURCE_DIR}/include/prdist/src.hpp)
+if(EXISTS ${PROJECT_SOURCE_DIR}/include/prdist/src.hpp AND NOT PRDIST_PACKAGE_ONLY)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/prdist.cpp CONTENT "#include <prdist/src.hpp>\n" @ONLY)
   add_library(prdist_compiled STATIC EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/prdist.cpp)
   add_library(prdist::compiled ALIAS prdist_compiled)

@@ -10,6 +10,9 @@
 function(prdist_component name)
   cmake_parse_arguments(arg "OPTIONAL" "" "HEADERS;IMPL;LINK;FIND" ${ARGN})
   foreach(call IN LISTS arg_FIND)
+    if(PRDIST_PACKAGE_ONLY)
+      break() # headers are the same with and without what their users will need
+    endif()
     separate_arguments(words UNIX_COMMAND "${call}")
     list(GET words 0 package)
     if(arg_OPTIONAL)

@@ -57,8 +57,9 @@ endforeach()
 
 # The package as others take it.
 get_property(components GLOBAL PROPERTY prdist_components)
+list(JOIN components "," components)
 prdist_check(consumer.installed 600 consumer/installed.py
-  ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER} "${components}")
+  ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER} ${components})
 prdist_check(consumer.conan 900 consumer/conan.py
-  ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/conan ${CMAKE_CXX_COMPILER})
+  ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/conan ${CMAKE_CXX_COMPILER} ${components})
 set_tests_properties(consumer.installed consumer.conan PROPERTIES LABELS consumer)

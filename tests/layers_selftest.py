@@ -133,7 +133,7 @@ class Layers(unittest.TestCase):
                      "core/error.hpp:1: includes itself through include/prdist/core/text.hpp")
 
     def test_headers_are_listed_and_tested(self):
-        self.refuses({"cmake/headers.cmake": "  include/prdist/core/gone.hpp\n"},
+        self.refuses({"cmake/headers.cmake": "HEADERS include/prdist/core/gone.hpp # include/prdist/core/error.hpp\n"},
                      "core/error.hpp:1: is not listed", "lists include/prdist/core/gone.hpp, which does not exist")
         self.refuses({}, "core/error.hpp:1: has no test: write tests/core/error.cpp", without=["tests/core/error.cpp"])
 

@@ -7,3 +7,5 @@ compiler.cppstd=20
 [platform_requires]
 boost/1.81.0
 xxhash/0.8.1
+xtensor/0.24.3
+openblas/0.3.21

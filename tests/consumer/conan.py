@@ -3,7 +3,7 @@
 folder. Conan comes from PyPI into a virtual environment under the build folder; where that cannot be had, the test is
 skipped and says so.
 
-    conan.py CMAKE SOURCE_FOLDER WORK_FOLDER COMPILER
+    conan.py CMAKE SOURCE_FOLDER WORK_FOLDER COMPILER COMPONENT,...
 """
 
 import os
@@ -14,6 +14,7 @@ import sys
 
 CONAN = "conan>=2.9,<3"
 SKIPPED = 77
+OPTIONS = {"nn", "cuda", "nccl"}  # components that the recipe gives only to those who ask
 
 CONANFILE = """
 [requires]
@@ -42,7 +43,8 @@ def conan_program(work):
     return program
 
 
-def main(cmake, source, work, compiler):
+def main(cmake, source, work, compiler, components):
+    components = components.split(",")
     source, work = pathlib.Path(source), pathlib.Path(work)
     conan = conan_program(work)
     if conan is None:
@@ -52,10 +54,14 @@ def main(cmake, source, work, compiler):
     shutil.rmtree(home, ignore_errors=True)
     environment = os.environ | {"CONAN_HOME": str(home), "CXX": compiler}
     profile = ["--profile:all", source / "cmake/conan/debian.profile", "--no-remote"]
+    for component in components:
+        if component in OPTIONS:
+            profile += ["-o", f"prdist/*:{component}=True"]
     run(conan, "profile", "detect", env=environment)
     # Conan would build test_package in its own folder and leave presets there; the source tree stays as it is.
     elsewhere = ["-c:a", f"tools.cmake.cmake_layout:test_folder={work / 'test_package'}",
-                 "-c:a", "tools.cmake.cmaketoolchain:user_presets="]
+                 "-c:a", "tools.cmake.cmaketoolchain:user_presets=",
+                 "-c:a", "tools.cmake.cmaketoolchain:generator=Ninja"]
     run(conan, "create", source, *profile, *elsewhere, env=environment)
     version = subprocess.run([conan, "inspect", source, "--format=json"], env=environment, check=True,
                              capture_output=True, text=True).stdout
@@ -67,7 +73,7 @@ def main(cmake, source, work, compiler):
     (folder / "conanfile.txt").write_text(CONANFILE.format(version=version), encoding="utf-8")
     run(conan, "install", folder, *profile, *elsewhere, "--output-folder", folder / "build", env=environment)
     run(cmake, "-G", "Ninja", "-S", folder, "-B", folder / "build", "-DCMAKE_BUILD_TYPE=Release",
-        f"-DCMAKE_TOOLCHAIN_FILE={folder / 'build/conan_toolchain.cmake'}", "-DCONSUMER_COMPONENTS=prdist")
+        f"-DCMAKE_TOOLCHAIN_FILE={folder / 'build/conan_toolchain.cmake'}", f"-DCONSUMER_COMPONENTS={';'.join(components)}")
     run(cmake, "--build", folder / "build")
     run(folder / "build/consumer")
     return 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs this build into an empty prefix and uses it as a stranger would: by find_package and its components.
 
-    installed.py CMAKE BUILD_FOLDER COMPILER COMPONENTS
+    installed.py CMAKE BUILD_FOLDER COMPILER COMPONENT,...
 """
 
 import pathlib
@@ -29,7 +29,7 @@ def main(cmake, build, compiler, components):
     prefix = prefix.rename(work / "moved")
 
     configure = [cmake, "-G", "Ninja", "-S", HERE, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={compiler}"]
-    for number, wanted in enumerate(["prdist", components], 1):
+    for number, wanted in enumerate(["prdist", components.replace(",", ";")], 1):
         folder = work / f"build{number}"
         run(*configure, "-B", folder, f"-DCONSUMER_COMPONENTS={wanted}", "-DCONSUMER_OPTIONAL=nccl")
         run(cmake, "--build", folder)
