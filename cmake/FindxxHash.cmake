@@ -8,3 +8,4 @@ if(xxHash_FOUND AND NOT TARGET xxHash::headers)
   target_include_directories(xxHash::headers INTERFACE ${xxHash_INCLUDE_DIR})
 
 endif()
+mark_as_advanced(xxHash_INCLUDE_DIR)

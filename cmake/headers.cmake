@@ -16,7 +16,8 @@ prdist_component(prdist
     include/prdist/table/initializer.hpp
     include/prdist/table/spec.hpp
     include/prdist/concepts/model.hpp
-  LINK Boost::headers Boost::json Threads::Threads xxHash::headers)
+  LINK Boost::headers Boost::json Threads::Threads xxHash::headers
+  FIND "Boost 1.81 COMPONENTS json" "Threads" "xxHash MODULE")
 # Kernels keep fixed arithmetic: the same bytes on every machine that runs one build.
 target_compile_options(prdist_prdist INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-ffp-contract=off>)

@@ -1,0 +1,11 @@
+# prdist's requirements as Debian 12 packages them, for machines that reach no Conan remote.
+include(default)
+
+[settings]
+compiler.cppstd=20
+
+[platform_requires]
+boost/1.81.0
+xxhash/0.8.1
+xtensor/0.24.3
+openblas/0.3.21

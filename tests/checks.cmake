@@ -1,0 +1,65 @@
+# Rules that are scripts, and the whole package as a user meets it. They hold for the tree, not for one build, so the
+# sanitizer presets leave them out.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# prdist_check(NAME TIMEOUT script [arguments ...]): a Python script of tests/ as a test; exit code 77 is "skipped".
+function(prdist_check name timeout script)
+  add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS checks TIMEOUT ${timeout} SKIP_RETURN_CODE 77)
+endfunction()
+
+prdist_check(checks.layers 60 layers.py)
+prdist_check(checks.layers_selftest 60 layers_selftest.py)
+
+# Every header compiles alone.
+if(CMAKE_VERIFY_INTERFACE_HEADER_SETS)
+  add_test(NAME checks.headers_stand_alone
+    COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target all_verify_interface_header_sets --parallel 2)
+  set_tests_properties(checks.headers_stand_alone PROPERTIES LABELS checks TIMEOUT 1200 PROCESSORS 2)
+endif()
+
+# All headers in two translation units of one program: a definition that is not inline, or a header that depends on
+# who stands before it, does not link or does not compile. The second unit takes them in reverse order.
+get_property(headers GLOBAL PROPERTY prdist_headers)
+list(TRANSFORM headers REPLACE "^include/(.*)$" "#include <\\1>")
+list(JOIN headers "\n" includes)
+file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/odr/all_headers.hpp CONTENT "${includes}\n" @ONLY)
+list(REVERSE headers)
+list(JOIN headers "\n" includes)
+file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/odr/all_headers_reversed.hpp CONTENT "${includes}\n" @ONLY)
+get_property(components GLOBAL PROPERTY prdist_components)
+list(TRANSFORM components PREPEND prdist::)
+add_executable(test_odr odr.cpp odr_reversed.cpp)
+target_include_directories(test_odr PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/odr)
+target_link_libraries(test_odr PRIVATE ${components})
+target_compile_options(test_odr PRIVATE -O0) # quicker, and nothing is inlined away
+add_test(NAME checks.odr COMMAND test_odr)
+set_tests_properties(checks.odr PROPERTIES LABELS checks TIMEOUT 30)
+
+# What the compiler is called with for a file of ours, for the scripts that call it themselves.
+# The system's own folder is left out, as CMake does: named again, it upsets the order of the standard headers.
+set(includes $<FILTER:$<TARGET_PROPERTY:test_odr,INCLUDE_DIRECTORIES>,EXCLUDE,^/usr/include$>)
+set(definitions $<TARGET_PROPERTY:test_odr,COMPILE_DEFINITIONS>)
+file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/flags.txt CONTENT "-std=c++20
+$<$<BOOL:${includes}>:-I$<JOIN:${includes},\n-I>>
+$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},\n-D>>
+")
+set(compiler ${CMAKE_CXX_COMPILER} ${CMAKE_CURRENT_BINARY_DIR}/flags.txt)
+
+prdist_check(checks.compile_budget 120 compile_budget.py ${compiler})
+prdist_check(compile_fail.harness 120 compile_fail/selftest.py ${compiler})
+# Each names a file of compile_fail/: it must not compile, and the compiler must say what the file expects.
+foreach(case IN ITEMS
+    concat_of_a_struct)
+  prdist_check(compile_fail.${case} 120 compile_fail/run.py
+    ${compiler} ${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/${case}.cpp)
+endforeach()
+
+# The package as others take it.
+get_property(components GLOBAL PROPERTY prdist_components)
+list(JOIN components "," components)
+prdist_check(consumer.installed 600 consumer/installed.py
+  ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER} ${components})
+prdist_check(consumer.conan 900 consumer/conan.py
+  ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/conan ${CMAKE_CXX_COMPILER} ${components})
+set_tests_properties(consumer.installed consumer.conan PROPERTIES LABELS consumer)
