@@ -21,3 +21,29 @@ prdist_component(prdist
 # Kernels keep fixed arithmetic: the same bytes on every machine that runs one build.
 target_compile_options(prdist_prdist INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-ffp-contract=off>)
+
+prdist_component(launch
+  HEADERS
+    include/prdist/launch/console.hpp
+    include/prdist/launch/descendants.hpp
+    include/prdist/launch/descriptor.hpp
+    include/prdist/launch/ending.hpp
+    include/prdist/launch/environment.hpp
+    include/prdist/launch/guard.hpp
+    include/prdist/launch/local.hpp
+    include/prdist/launch/log_tail.hpp
+    include/prdist/launch/logs.hpp
+    include/prdist/launch/member.hpp
+    include/prdist/launch/plan.hpp
+    include/prdist/launch/ports.hpp
+    include/prdist/launch/process.hpp
+    include/prdist/launch/program.hpp
+    include/prdist/launch/progress.hpp
+    include/prdist/launch/report.hpp
+    include/prdist/launch/report_json.hpp
+    include/prdist/launch/rules.hpp
+    include/prdist/launch/signals.hpp
+    include/prdist/launch/summary.hpp
+    include/prdist/launch/supervisor.hpp
+    include/prdist/launch/view.hpp
+  LINK prdist::prdist)

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the launcher shows: lines on standard output and standard error, and on a terminal one status line below
+// them that is rewritten. Writing never blocks: a pager or a stopped terminal must not stop the supervision.
+#pragma once
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include <prdist/core/text.hpp>
+
+namespace prdist {
+
+namespace detail {
+
+/// Bytes on their way to a descriptor that may not take them now.
+class OutputQueue {
+ public:
+  explicit OutputQueue(int fd) : fd_(fd) {}
+
+  void put(std::string_view text) {
+    if (open_) pending_ += text;
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return pending_.size() - done_; }
+
+  /// Writes what can be written within `patience`.
+  void flush(std::chrono::milliseconds patience) {
+    auto const deadline = std::chrono::steady_clock::now() + patience;
+    while (size() != 0) {
+      auto const left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+      pollfd entry{fd_, POLLOUT, 0};
+      if (::poll(&entry, 1, static_cast<int>(std::max<long>(0, left.count()))) <= 0) return;
+      // A pipe that polls writable takes this much at once without blocking.
+      auto const written = ::write(fd_, pending_.data() + done_, std::min<std::size_t>(size(), 4096));
+      if (written > 0) done_ += static_cast<std::size_t>(written);
+      // When nobody reads any more the job goes on without.
+      if (written < 0 && errno != EINTR && errno != EAGAIN) open_ = false;
+      if (size() == 0 || !open_) {
+        pending_.clear();
+        done_ = 0;
+      }
+    }
+  }
+
+ private:
+  int fd_;
+  bool open_ = true;
+  std::string pending_;
+  std::size_t done_ = 0;
+};
+
+[[nodiscard]] inline bool same_file(int first, int second) noexcept {
+  struct stat a {
+  }, b{};
+  return ::fstat(first, &a) == 0 && ::fstat(second, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+}  // namespace detail
+
+class Console {
+ public:
+  explicit Console(int out = STDOUT_FILENO, int error = STDERR_FILENO)
+      : out_(out), error_(error), error_fd_(error), one_file_(detail::same_file(out, error)), terminal_([&] {
+          char const* const kind = std::getenv("TERM");
+          return ::isatty(error) == 1 && kind != nullptr && std::string_view(kind) != "dumb";
+        }()) {}
+  ~Console() {
+    status({});
+    flush(std::chrono::seconds(2));
+  }
+  Console(Console const&) = delete;
+  Console& operator=(Console const&) = delete;
+
+  /// Whether status() has a line to rewrite.
+  [[nodiscard]] bool terminal() const noexcept { return terminal_; }
+  /// Whether so much waits to be taken that the caller had better hold back lines for standard output.
+  [[nodiscard]] bool congested() const noexcept { return (one_file_ ? error_ : out_).size() > (64 << 10); }
+
+  void out(std::string_view line) {
+    if (one_file_) return error(line);
+    out_.put(line);
+    out_.put("\n");
+    out_.flush({});
+  }
+
+  void error(std::string_view line) {
+    error_.put(erase());
+    error_.put(line);
+    error_.put("\n");
+    error_.put(status_);
+    error_.flush({});
+  }
+
+  /// The status line, cut to the terminal's width; an empty one takes it away. Nothing without a terminal.
+  void status(std::string_view text) {
+    if (!terminal_ || (status_.empty() && text.empty())) return;
+    winsize size{};
+    std::size_t const width = ::ioctl(error_fd_, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1U : 79U;
+    auto const before = erase();
+    status_ = text.substr(0, width);
+    // A terminal that takes nothing gets the newest state when it takes something again.
+    if (error_.size() == 0) {
+      error_.put(before);
+      error_.put(status_);
+    }
+    error_.flush({});
+  }
+
+  void flush(std::chrono::milliseconds patience) {
+    error_.flush(patience);
+    out_.flush(patience);
+  }
+
+ private:
+  [[nodiscard]] std::string_view erase() const noexcept { return status_.empty() ? "" : "\r\x1b[K"; }
+
+  detail::OutputQueue out_;
+  detail::OutputQueue error_;
+  int error_fd_;
+  bool one_file_;  ///< both go one way, which keeps their order
+  bool terminal_;
+  std::string status_;
+};
+
+}  // namespace prdist

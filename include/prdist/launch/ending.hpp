@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a process ended, in the words of a shell: an exit code, or a signal by name.
+#pragma once
+
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstring>
+#include <string>
+
+#include <prdist/core/text.hpp>
+
+namespace prdist {
+
+/// "SIGKILL"; "signal 40" for one without a name.
+[[nodiscard]] inline std::string signal_name(int signal) {
+  char const* const name = ::sigabbrev_np(signal);
+  return name != nullptr ? concat("SIG", name) : concat("signal ", signal);
+}
+
+struct Ending {
+  int code = 0;    ///< meaningful when signal is 0
+  int signal = 0;  ///< what killed the process, or 0
+  bool core_dumped = false;
+
+  [[nodiscard]] bool ok() const noexcept { return code == 0 && signal == 0; }
+
+  friend bool operator==(Ending const&, Ending const&) = default;
+};
+
+/// From the status that waitpid() gives for a process that is gone.
+[[nodiscard]] inline Ending ending_of(int status) noexcept {
+  if (WIFSIGNALED(status)) return {0, WTERMSIG(status), WCOREDUMP(status)};
+  return {WEXITSTATUS(status), 0, false};
+}
+
+/// The code a shell would show: its own, or 128 + the signal.
+[[nodiscard]] inline int exit_code(Ending const& ending) noexcept {
+  return ending.signal != 0 ? 128 + ending.signal : ending.code;
+}
+
+/// "exit 7" or "SIGSEGV, core dumped".
+[[nodiscard]] inline std::string to_string(Ending const& ending) {
+  if (ending.signal == 0) return concat("exit ", ending.code);
+  return concat(signal_name(ending.signal), ending.core_dumped ? ", core dumped" : "");
+}
+
+}  // namespace prdist

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The environment of each member: the variables that paddle.distributed.launch sets in parameter-server mode, so
+// that a Paddle program runs unchanged, and three of our own:
+//   PADDLE_PSERVER_ID   a server's index, so that it need not look for itself in the list
+//   PRDIST_LISTEN_FD    the descriptor of a socket already bound to the server's endpoint (ports.hpp)
+//   PRDIST_PROGRESS     the file a trainer rewrites while it trains (progress.hpp)
+// Pure functions: what they return is what the process gets.
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <prdist/core/endpoint.hpp>
+#include <prdist/core/text.hpp>
+#include <prdist/launch/member.hpp>
+#include <prdist/launch/plan.hpp>
+
+namespace prdist {
+
+inline constexpr std::string_view listen_fd_variable = "PRDIST_LISTEN_FD";
+inline constexpr std::string_view progress_variable = "PRDIST_PROGRESS";
+
+struct Variable {
+  std::string name;
+  std::string value;
+};
+
+/// What a member's environment has beyond the inherited one.
+[[nodiscard]] inline std::vector<Variable> variables_of(LaunchPlan const& plan, JobMember const& member,
+                                                        std::optional<int> listen_fd = {}) {
+  auto const list = [](std::vector<Endpoint> const& endpoints) {
+    std::string text;
+    for (auto const& endpoint : endpoints) text += (text.empty() ? "" : ",") + to_string(endpoint);
+    return text;
+  };
+  auto const& own = endpoint_of(plan, member);
+  auto const log_dir = std::filesystem::absolute(plan.log_dir);
+  std::string const role = member.role == JobRole::server ? "PSERVER" : "TRAINER";
+  std::vector<Variable> variables{
+      {"PADDLE_PSERVERS_IP_PORT_LIST", list(plan.servers)},
+      {"PADDLE_TRAINER_ENDPOINTS", list(plan.trainers)},
+      {"PADDLE_TRAINERS_NUM", concat(plan.trainers.size())},
+      {"PADDLE_NNODES", concat(node_count(plan))},
+      {"PADDLE_ROLE", role},
+      {"TRAINING_ROLE", role},
+      {"POD_IP", own.host},
+      {"POD_NAME", plan.pod_name},
+      {"PADDLE_PORT", concat(own.port)},
+      {"PADDLE_LOG_DIR", log_dir.string()},
+      {"PYTHONUNBUFFERED", "1"},  // what Paddle's python -u does: a log shows what has been said
+      {"PADDLE_WITH_GLOO", "1"},
+      {"PADDLE_GLOO_RENDEZVOUS", "3"},  // over HTTP
+      {"PADDLE_GLOO_HTTP_ENDPOINT", to_string(plan.gloo)},
+      // Paddle sets the path of the file rendezvous as well and reads it only in mode 2, so no folder is made.
+      {"PADDLE_GLOO_FS_PATH", (log_dir / "gloo").string()},
+  };
+  if (member.role == JobRole::server) {
+    variables.push_back({"PADDLE_PSERVER_ID", concat(member.index)});
+    if (listen_fd) variables.push_back({std::string(listen_fd_variable), concat(*listen_fd)});
+  } else {
+    variables.push_back({"PADDLE_TRAINER_ID", concat(member.index)});
+    variables.push_back({std::string(progress_variable), std::filesystem::absolute(progress_path(plan, member))});
+  }
+  return variables;
+}
+
+/// NAME=value strings for exec: `inherited` without proxies and without what belongs to another member, then
+/// `variables`. A proxy between trainers and servers breaks training, so none is passed on.
+[[nodiscard]] inline std::vector<std::string> environment_with(std::span<std::string const> inherited,
+                                                               std::span<Variable const> variables) {
+  static constexpr std::array<std::string_view, 12> removed{
+      "http_proxy", "https_proxy", "ftp_proxy",         "all_proxy",         "HTTP_PROXY",       "HTTPS_PROXY",
+      "FTP_PROXY",  "ALL_PROXY",   "PADDLE_TRAINER_ID", "PADDLE_PSERVER_ID", listen_fd_variable, progress_variable};
+  std::vector<std::string> environment;
+  for (auto const& entry : inherited) {
+    auto const name = std::string_view(entry).substr(0, entry.find('='));
+    bool const replaced = std::ranges::any_of(variables, [&](auto const& variable) { return variable.name == name; });
+    if (!replaced && std::ranges::find(removed, name) == removed.end()) environment.push_back(entry);
+  }
+  for (auto const& variable : variables) environment.push_back(concat(variable.name, '=', variable.value));
+  return environment;
+}
+
+/// This process's own environment.
+[[nodiscard]] inline std::vector<std::string> current_environment() {
+  std::vector<std::string> environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) environment.emplace_back(*entry);
+  return environment;
+}
+
+}  // namespace prdist

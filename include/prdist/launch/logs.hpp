@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// The log folder of a job and its files. Processes write their files themselves, so a log is whole even when the
+// launcher is killed, and the launcher never slows a process down by reading late.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <prdist/core/error.hpp>
+#include <prdist/core/text.hpp>
+#include <prdist/launch/descriptor.hpp>
+
+namespace prdist {
+
+/// Makes the folder and keeps it for this job until the descriptor closes: two jobs would mix their files.
+[[nodiscard]] inline Result<Descriptor> claim_log_dir(std::filesystem::path const& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  Descriptor claim(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!claim) {
+    if (!error) error.assign(errno, std::generic_category());
+    return Error(Errc::config_invalid, "launcher: the log folder '", folder.string(), "' cannot be used, ",
+                 error.message(), ": give another one with --log_dir");
+  }
+  // File systems that cannot lock a folder answer otherwise; there the claim is not checked.
+  if (::flock(claim.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return Error(Errc::config_contradiction, "launcher: the log folder '", folder.string(),
+                 "' is in use by another job: give another one with --log_dir");
+  }
+  return claim;
+}
+
+/// A fresh log; the one of the run before is kept as FILE.prev. Writes append, so that several processes may share it.
+[[nodiscard]] inline Result<Descriptor> open_log(std::filesystem::path const& path) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(path, error)) {
+    auto previous = path;
+    previous += ".prev";
+    std::filesystem::rename(path, previous, error);
+  }
+  Descriptor log(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
+  if (log) return log;
+  return Error(Errc::config_invalid, "launcher: the log file '", path.string(), "' cannot be written, ",
+               std::generic_category().message(errno), ": give another folder with --log_dir");
+}
+
+/// The last `count` lines, each cut at 400 bytes; fewer when the last 64 KiB hold fewer. Empty for a missing file.
+[[nodiscard]] inline std::vector<std::string> last_lines(std::filesystem::path const& path, std::size_t count) {
+  constexpr off_t window = 64 * 1024;
+  std::vector<std::string> lines;
+  Descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return lines;
+  std::string text(static_cast<std::size_t>(std::min(window, status.st_size)), '\0');
+  auto const got = ::pread(file.get(), text.data(), text.size(), status.st_size - static_cast<off_t>(text.size()));
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  std::string_view rest(text);
+  if (rest.ends_with('\n')) rest.remove_suffix(1);
+  while (!rest.empty() && lines.size() < count) {
+    auto const newline = rest.rfind('\n');
+    auto const begin = newline == std::string_view::npos ? 0 : newline + 1;
+    auto const line = rest.substr(begin);
+    lines.push_back(line.size() > 400 ? concat(line.substr(0, 400), " ...") : std::string(line));
+    rest = newline == std::string_view::npos ? std::string_view() : rest.substr(0, newline);
+  }
+  std::ranges::reverse(lines);
+  return lines;
+}
+
+}  // namespace prdist

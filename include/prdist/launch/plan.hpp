@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job on paper: its names, its endpoints and where its logs go. Nothing here starts or opens anything, so a plan
+// of several nodes is the same value with other hosts in it.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <prdist/core/endpoint.hpp>
+#include <prdist/core/text.hpp>
+#include <prdist/launch/member.hpp>
+
+namespace prdist {
+
+struct LaunchPlan {
+  std::string job_id = "default";
+  std::string pod_name;
+  std::filesystem::path log_dir = "log";
+  std::vector<Endpoint> servers;
+  std::vector<Endpoint> trainers;
+  Endpoint gloo;  ///< where Paddle's own barrier may listen; prdist does not use it
+};
+
+/// Every member in rank order: servers, then trainers.
+[[nodiscard]] inline std::vector<JobMember> members_of(LaunchPlan const& plan) {
+  std::vector<JobMember> members;
+  members.reserve(plan.servers.size() + plan.trainers.size());
+  for (std::size_t i = 0; i < plan.servers.size(); ++i) members.push_back({JobRole::server, i});
+  for (std::size_t i = 0; i < plan.trainers.size(); ++i) members.push_back({JobRole::trainer, i});
+  return members;
+}
+
+[[nodiscard]] inline Endpoint const& endpoint_of(LaunchPlan const& plan, JobMember const& member) {
+  return member.role == JobRole::server ? plan.servers.at(member.index) : plan.trainers.at(member.index);
+}
+
+/// Hosts that carry a member.
+[[nodiscard]] inline std::size_t node_count(LaunchPlan const& plan) {
+  std::set<std::string_view> hosts;
+  for (auto const& endpoint : plan.servers) hosts.insert(endpoint.host);
+  for (auto const& endpoint : plan.trainers) hosts.insert(endpoint.host);
+  return hosts.size();
+}
+
+[[nodiscard]] inline std::filesystem::path log_path(LaunchPlan const& plan, JobMember const& member) {
+  return plan.log_dir / log_name(member);
+}
+
+/// The file that this trainer rewrites while it trains (progress.hpp).
+[[nodiscard]] inline std::filesystem::path progress_path(LaunchPlan const& plan, JobMember const& member) {
+  return plan.log_dir / concat("progress.", member.index);
+}
+
+}  // namespace prdist

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ports without races: the launcher binds each socket itself and hands it to the server that owns the endpoint, so
+// nobody else can take the port between its choice and its use.
+//
+//   state      the server                                   what the program does with it
+//   listening  names PRDIST_LISTEN_FD in its own file       accepts from it; connections queue before it runs
+//   bound      any other program                            binds PADDLE_PORT itself, as if the port were free: Linux
+//                                                           lets a second socket bind and listen while both have
+//                                                           SO_REUSEADDR and the first does not listen
+//   released   after --no-listen-fd                         binds PADDLE_PORT itself, even without SO_REUSEADDR; the
+//                                                           port is unowned for as long as the program takes to start
+//
+// In the first two states PRDIST_LISTEN_FD is set. Whoever adopts the socket calls listen() on it (harmless when it
+// listens already) and sets FD_CLOEXEC, so that no process of its own keeps the port when it ends.
+#pragma once
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <prdist/core/endpoint.hpp>
+#include <prdist/core/error.hpp>
+#include <prdist/launch/descriptor.hpp>
+#include <prdist/launch/environment.hpp>
+
+namespace prdist {
+
+struct BoundPort {
+  Descriptor socket;  ///< closed on exec unless spawn() is told to hand it over
+  Endpoint endpoint;
+};
+
+/// A TCP socket bound to a free port of 127.0.0.1. It does not listen, so connecting to it is refused.
+[[nodiscard]] inline Result<BoundPort> bind_loopback() {
+  auto const failed = [](std::string_view what) {
+    return Error(Errc::transport_failed, "launcher: ", what,
+                 " on 127.0.0.1 failed: ", std::generic_category().message(errno),
+                 ". Are all ports or file descriptors in use (ulimit -n)?");
+  };
+  Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) return failed("opening a socket");
+  int const yes = 1;
+  if (::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0) return failed("SO_REUSEADDR");
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(socket.get(), generic, size) != 0) return failed("binding a free port");
+  if (::getsockname(socket.get(), generic, &size) != 0) return failed("reading the bound port");
+  return BoundPort{std::move(socket), {"127.0.0.1", ntohs(address.sin_port)}};
+}
+
+/// From here on connections queue in the kernel until somebody accepts them.
+[[nodiscard]] inline Result<void> start_listening(BoundPort const& port) {
+  if (::listen(port.socket.get(), SOMAXCONN) == 0) return {};
+  return Error(Errc::transport_failed, "launcher: listening on ", to_string(port.endpoint),
+               " failed: ", std::generic_category().message(errno));
+}
+
+/// Whether the program's file holds the name PRDIST_LISTEN_FD. A program that adopts the socket has to ask for that
+/// name, so its file has it; when only a library or a wrapped program has it, the answer is no and the socket is
+/// handed over bound, which serves both kinds. False for what cannot be read.
+[[nodiscard]] inline bool names_listen_fd(std::filesystem::path const& program) {
+  Descriptor const file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) return false;
+  auto const size = static_cast<std::size_t>(status.st_size);
+  void* const bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (bytes == MAP_FAILED) return false;
+  std::string_view const text(static_cast<char const*>(bytes), size);
+  std::boyer_moore_horspool_searcher const searcher(listen_fd_variable.begin(), listen_fd_variable.end());
+  bool const found = std::search(text.begin(), text.end(), searcher) != text.end();
+  ::munmap(bytes, size);
+  return found;
+}
+
+}  // namespace prdist

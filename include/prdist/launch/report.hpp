@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a job came to: who ended how, what failed first, and the text people read.
+#pragma once
+
+#include <sys/types.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <prdist/core/text.hpp>
+#include <prdist/launch/ending.hpp>
+#include <prdist/launch/logs.hpp>
+#include <prdist/launch/member.hpp>
+#include <prdist/launch/rules.hpp>
+
+namespace prdist {
+
+struct MemberReport {
+  JobMember member;
+  pid_t pid = 0;
+  std::optional<Ending> ending;  ///< none for a process that survived SIGKILL
+  double seconds = 0;            ///< that it ran
+  bool stopped = false;          ///< ended because the launcher ended it
+  std::filesystem::path log;
+};
+
+struct JobReport {
+  std::string job_id;
+  std::string pod_name;
+  Outcome outcome = Outcome::succeeded;
+  int exit_code = 0;
+  double seconds = 0;
+  std::vector<MemberReport> members;         ///< by rank
+  std::optional<std::size_t> first_failure;  ///< a rank
+};
+
+namespace detail {
+
+[[nodiscard]] inline std::string seconds_text(double seconds) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f", seconds);
+  return text;
+}
+
+}  // namespace detail
+
+/// Rank, role, pid, ending, seconds and log of each member, a line each, below a heading.
+[[nodiscard]] inline std::string table_of(JobReport const& report) {
+  std::vector<std::vector<std::string>> rows{{"rank", "role", "pid", "ended", "seconds", "log"}};
+  for (std::size_t rank = 0; rank < report.members.size(); ++rank) {
+    auto const& each = report.members[rank];
+    auto ended = each.ending ? to_string(*each.ending) : std::string("still there");
+    if (each.stopped && each.ending) ended += ", stopped";
+    if (report.first_failure == rank) ended += "  <- first failure";
+    rows.push_back({concat(rank), to_string(each.member), concat(each.pid), ended, detail::seconds_text(each.seconds),
+                    each.log.string()});
+  }
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (auto const& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (auto const& row : rows) {
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) text += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
+    text += row.back() + '\n';
+  }
+  return text;
+}
+
+/// One sentence on why the job ended, with the next step; empty after success.
+[[nodiscard]] inline std::string cause_of(JobReport const& report) {
+  auto const after = concat(" after ", detail::seconds_text(report.seconds), " s");
+  switch (report.outcome) {
+    case Outcome::succeeded: return {};
+    case Outcome::interrupted: return concat("the job was stopped by ", signal_name(report.exit_code - 128), after);
+    case Outcome::timed_out: {
+      std::string stopped;
+      for (auto const& each : report.members) {
+        if (each.stopped) stopped += (stopped.empty() ? "" : ", ") + to_string(each.member);
+      }
+      return concat("the job passed its time limit", after, " (still running: ", stopped,
+                    "): raise --timeout, or see their logs");
+    }
+    case Outcome::failed: break;
+  }
+  auto const& first = report.members.at(report.first_failure.value());
+  auto const ending = first.ending.value_or(Ending{});
+  auto const how = ending.signal != 0 ? concat("was killed by ", signal_name(ending.signal))
+                                      : concat("ended with exit code ", ending.code);
+  return concat(to_string(first.member), ' ', how, " after ", detail::seconds_text(first.seconds), " s: see ",
+                first.log.string(),
+                ending.signal == SIGKILL ? " (if nobody sent it, the machine ran out of memory: dmesg shows it)" : "");
+}
+
+/// The end of the first failing member's log, each line behind "  | "; empty when nothing failed. When the log says
+/// that an address is in use, a sentence on the flag that helps.
+[[nodiscard]] inline std::string failing_log(JobReport const& report, std::size_t count = 10) {
+  if (!report.first_failure) return {};
+  auto const& log = report.members.at(*report.first_failure).log;
+  auto const lines = last_lines(log, count);
+  if (lines.empty()) return concat(log.string(), " is empty\n");
+  auto text = concat("last lines of ", log.string(), ":\n");
+  bool in_use = false;
+  for (auto const& line : lines) {
+    text += concat("  | ", line, '\n');
+    in_use = in_use || line.find("ddress already in use") != std::string::npos;
+  }
+  if (in_use && report.members.at(*report.first_failure).member.role == JobRole::server) {
+    text += "a server that binds PADDLE_PORT itself without SO_REUSEADDR needs --no-listen-fd\n";
+  }
+  return text;
+}
+
+}  // namespace prdist

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a job ends and with which code, apart from how: the caller tells what happened and when, asks what to do, and
+// does it. Time comes in as an argument, so every rule is tested without a process and without waiting.
+//
+//   every trainer exits 0          servers may end by themselves for server_grace, then they are ended: success
+//   any member fails               the others are ended; the code is the first failure's, 128+n for signal n
+//   Ctrl-C, SIGTERM, SIGHUP        all are ended; the code is 128+n
+//   the time limit passes          all are ended; the code is 124
+//   "are ended"                    SIGTERM, and SIGKILL after grace or at the next signal
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <prdist/launch/ending.hpp>
+#include <prdist/launch/member.hpp>
+
+namespace prdist {
+
+enum class Outcome : std::uint8_t { succeeded, failed, interrupted, timed_out };
+
+[[nodiscard]] constexpr std::string_view name_of(Outcome outcome) noexcept {
+  switch (outcome) {
+    case Outcome::succeeded: return "succeeded";
+    case Outcome::failed: return "failed";
+    case Outcome::interrupted: return "interrupted";
+    case Outcome::timed_out: return "timed_out";
+  }
+  return "failed";
+}
+
+struct EndingLimits {
+  std::chrono::milliseconds server_grace{10'000};
+  std::chrono::milliseconds grace{10'000};
+  std::optional<std::chrono::milliseconds> timeout;  ///< of the whole job
+};
+
+/// A member by rank, and how it ended.
+struct MemberEnding {
+  std::size_t rank = 0;
+  Ending ending;
+};
+
+class EndingRules {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  enum class Action : std::uint8_t {
+    wait,
+    terminate,  ///< SIGTERM to all that is left; said once
+    kill,       ///< SIGKILL to all that is left; said until it is gone
+    finish,     ///< nothing is left
+    abandon,    ///< something survives SIGKILL, a process stuck in the kernel; waiting longer helps nobody
+  };
+  /// By the launch contract the code of a member that lost a peer: somebody else's failure is the cause.
+  static constexpr int code_of_a_victim = 75;
+  static constexpr std::chrono::milliseconds kill_patience{5'000};
+
+  EndingRules(std::vector<JobMember> members, EndingLimits limits, TimePoint start)
+      : members_(std::move(members)), ended_(members_.size(), false), limits_(limits), start_(start) {}
+
+  /// Members found ended at one look. Their order within it is unknown; those that name a lost peer count last.
+  void ended(std::span<MemberEnding const> endings) {
+    std::vector<MemberEnding> sorted(endings.begin(), endings.end());
+    std::ranges::stable_partition(sorted, [](auto const& each) {
+      return each.ending != Ending{code_of_a_victim, 0, false};
+    });
+    for (auto const& [rank, ending] : sorted) {
+      ended_.at(rank) = true;
+      if (ending.ok() || ending_ || outcome_ != Outcome::succeeded) continue;
+      outcome_ = Outcome::failed;
+      exit_code_ = prdist::exit_code(ending);
+      first_failure_ = rank;
+    }
+  }
+
+  /// An ending signal to the launcher. The second one, or one while the job is being ended, means at once.
+  void interrupted(int signal) {
+    if (ending_ || outcome_ != Outcome::succeeded) {
+      hurry_ = true;
+      return;
+    }
+    outcome_ = Outcome::interrupted;
+    exit_code_ = 128 + signal;
+  }
+
+  /// What is to be done now. `anything_left` says whether processes live that are no members: what members started.
+  [[nodiscard]] Action next(TimePoint now, bool anything_left) {
+    bool const over = all_ended([](auto const&) { return true; }) && !anything_left;
+    if (!ending_) {
+      if (outcome_ == Outcome::succeeded && over) return Action::finish;
+      if (!must_end(now)) return Action::wait;
+      ending_ = true;
+      deadline_ = now + limits_.grace;
+      return Action::terminate;
+    }
+    if (over) return Action::finish;
+    if (!killing_) {
+      if (now < deadline_ && !hurry_) return Action::wait;
+      killing_ = true;
+      deadline_ = now + kill_patience;
+    }
+    return now < deadline_ ? Action::kill : Action::abandon;
+  }
+
+  /// Whether the job is being ended by the launcher: what ends from here on ends because of that.
+  [[nodiscard]] bool ending() const noexcept { return ending_; }
+  [[nodiscard]] Outcome outcome() const noexcept { return outcome_; }
+  [[nodiscard]] int exit_code() const noexcept { return exit_code_; }
+  [[nodiscard]] std::optional<std::size_t> first_failure() const noexcept { return first_failure_; }
+
+ private:
+  template <class Which>
+  [[nodiscard]] bool all_ended(Which&& which) const {
+    for (std::size_t rank = 0; rank < members_.size(); ++rank) {
+      if (which(members_[rank]) && !ended_[rank]) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool must_end(TimePoint now) {
+    if (outcome_ != Outcome::succeeded) return true;
+    if (limits_.timeout && now >= start_ + *limits_.timeout) {
+      outcome_ = Outcome::timed_out;
+      exit_code_ = 124;
+      return true;
+    }
+    if (!all_ended([](auto const& member) { return member.role == JobRole::trainer; })) return false;
+    if (!trainers_done_) trainers_done_ = now;
+    // Only orphans are left when all members are gone: they have no work of their own to finish.
+    return now >= *trainers_done_ + limits_.server_grace || all_ended([](auto const&) { return true; });
+  }
+
+  std::vector<JobMember> members_;
+  std::vector<bool> ended_;
+  EndingLimits limits_;
+  TimePoint start_;
+  TimePoint deadline_{};
+  std::optional<TimePoint> trainers_done_;
+  std::optional<std::size_t> first_failure_;
+  Outcome outcome_ = Outcome::succeeded;
+  int exit_code_ = 0;
+  bool ending_ = false;
+  bool killing_ = false;
+  bool hurry_ = false;
+};
+
+}  // namespace prdist

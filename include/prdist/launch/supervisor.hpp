@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Watches started members on this machine and ends them by the rules: one thread, no handlers. It knows nothing of
+// how they were started, so an ssh client that stands for a remote member is watched like any other process.
+#pragma once
+
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <prdist/launch/descendants.hpp>
+#include <prdist/launch/ending.hpp>
+#include <prdist/launch/report.hpp>
+#include <prdist/launch/rules.hpp>
+#include <prdist/launch/signals.hpp>
+
+namespace prdist {
+
+/// Every child of the process is the job's: it reaps them all, and at the end none is left. The caller has called
+/// hold_signals() and adopt_orphans() before it started anything.
+class Supervisor {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `members` by rank, with pid and log filled in, each leading a process group.
+  Supervisor(std::vector<MemberReport> members, EndingLimits limits, sigset_t const& held)
+      : start_(Clock::now()), members_(std::move(members)), signals_(held), rules_(names(members_), limits, start_) {}
+
+  /// Waits for news for at most `patience` and acts on them. False when the job is over.
+  [[nodiscard]] bool step(std::chrono::milliseconds patience) {
+    for (int const signal : signals_.wait(patience)) {
+      if (signal != SIGCHLD) rules_.interrupted(signal);
+    }
+    reap();
+    // Looking for orphans costs a walk through /proc; they matter only at the end.
+    bool const looking = rules_.ending() || std::ranges::none_of(members_, lives);
+    auto const orphans = looking ? find_orphans() : std::vector<pid_t>();
+    switch (rules_.next(Clock::now(), !orphans.empty())) {
+      case EndingRules::Action::wait:
+        if (rules_.ending()) terminate(orphans);
+        return true;
+      case EndingRules::Action::terminate: terminate(orphans); return true;
+      case EndingRules::Action::kill: kill(orphans); return true;
+      case EndingRules::Action::finish:
+      case EndingRules::Action::abandon: break;
+    }
+    return false;
+  }
+
+  [[nodiscard]] EndingRules const& rules() const noexcept { return rules_; }
+  [[nodiscard]] std::vector<MemberReport> const& members() const noexcept { return members_; }
+  [[nodiscard]] std::chrono::duration<double> elapsed() const { return Clock::now() - start_; }
+
+  /// The state of the job; final once step() has returned false.
+  [[nodiscard]] JobReport report() const {
+    JobReport report;
+    report.outcome = rules_.outcome();
+    report.exit_code = rules_.exit_code();
+    report.seconds = elapsed().count();
+    report.members = members_;
+    report.first_failure = rules_.first_failure();
+    return report;
+  }
+
+ private:
+  static bool lives(MemberReport const& each) { return !each.ending; }
+
+  static std::vector<JobMember> names(std::vector<MemberReport> const& members) {
+    std::vector<JobMember> names;
+    for (auto const& each : members) names.push_back(each.member);
+    return names;
+  }
+
+  void reap() {
+    std::vector<MemberEnding> endings;
+    int status = 0;
+    for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+      auto const found = std::ranges::find(members_, pid, &MemberReport::pid);
+      if (found == members_.end() || found->ending) continue;  // an adopted orphan
+      found->ending = ending_of(status);
+      found->seconds = elapsed().count();
+      found->stopped = rules_.ending();
+      endings.push_back({static_cast<std::size_t>(found - members_.begin()), *found->ending});
+    }
+    rules_.ended(endings);
+  }
+
+  [[nodiscard]] std::vector<pid_t> find_orphans() const {
+    auto orphans = living_children();
+    std::erase_if(orphans, [&](pid_t pid) {
+      return std::ranges::any_of(members_, [&](auto const& each) { return each.pid == pid && lives(each); });
+    });
+    return orphans;
+  }
+
+  /// SIGTERM once to every member's group and to every orphan outside them, with SIGCONT so that a stopped one hears
+  /// it. Groups are told whole: a shell in front of the program would keep the signal to itself.
+  void terminate(std::vector<pid_t> const& orphans) {
+    for (auto const& each : members_) {
+      if (lives(each) && told_.insert(each.pid).second) {
+        ::kill(-each.pid, SIGTERM);
+        ::kill(-each.pid, SIGCONT);
+      }
+    }
+    for (auto const pid : orphans) {
+      if (told_.contains(::getpgid(pid)) || !told_.insert(pid).second) continue;
+      ::kill(pid, SIGTERM);
+      ::kill(pid, SIGCONT);
+    }
+  }
+
+  void kill(std::vector<pid_t> const& orphans) const {
+    for (auto const& each : members_) {
+      if (lives(each)) ::kill(-each.pid, SIGKILL);
+    }
+    for (auto const pid : orphans) ::kill(pid, SIGKILL);
+  }
+
+  Clock::time_point start_;
+  std::vector<MemberReport> members_;
+  SignalSource signals_;
+  EndingRules rules_;
+  std::set<pid_t> told_;  ///< groups and processes that have had their SIGTERM
+};
+
+}  // namespace prdist

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a person sees of a running job: Paddle's LAUNCH lines, trainer 0's log as it grows, the progress of all
+// trainers, and at the end the report.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <ctime>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <prdist/core/text.hpp>
+#include <prdist/launch/console.hpp>
+#include <prdist/launch/log_tail.hpp>
+#include <prdist/launch/plan.hpp>
+#include <prdist/launch/progress.hpp>
+#include <prdist/launch/report.hpp>
+#include <prdist/launch/summary.hpp>
+#include <prdist/launch/supervisor.hpp>
+
+namespace prdist {
+
+/// "LAUNCH INFO 2022-05-18 11:53:09,783 text", the form people know from paddle.distributed.launch.
+[[nodiscard]] inline std::string launch_line(std::string_view level, std::string_view text,
+                                             std::chrono::system_clock::time_point now) {
+  auto const seconds = std::chrono::system_clock::to_time_t(now);
+  auto const millis = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
+  std::tm local{};
+  localtime_r(&seconds, &local);
+  char stamp[64];
+  auto const size = std::strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", &local);
+  char fraction[16];
+  std::snprintf(fraction, sizeof fraction, ",%03d ", static_cast<int>(millis));
+  return concat("LAUNCH ", level, ' ', std::string_view(stamp, size), std::string_view(fraction), text);
+}
+
+class JobView {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// A quiet view shows nothing but the report of a job that did not succeed.
+  JobView(LaunchPlan plan, Console& console, bool quiet)
+      : plan_(std::move(plan)), console_(console), quiet_(quiet), replicas_(members_of(plan_).size()) {}
+
+  /// Before the members start.
+  void ready() {
+    auto const nodes = node_count(plan_);
+    info(concat("Job: ", plan_.job_id, ", mode ps, replicas ", nodes, '[', nodes, ':', nodes, "], elastic False"));
+    info(concat("Run Pod: ", plan_.pod_name, ", replicas ", replicas_, ", status ready"));
+  }
+
+  /// Once they run. Their logs exist.
+  void running() {
+    info(concat("Watching Pod: ", plan_.pod_name, ", replicas ", replicas_, ", status running"));
+    info(concat("Servers ", plan_.servers.size(), ", trainers ", plan_.trainers.size(), ", logs in ",
+                plan_.log_dir.string()));
+    if (!quiet_) tail_.emplace(log_path(plan_, {JobRole::trainer, 0}));
+  }
+
+  /// Between two steps of the supervisor.
+  void refresh(Supervisor const& supervisor) {
+    if (quiet_) return;
+    if (!console_.congested()) tail_->poll([&](std::string_view line) { console_.out(concat(trainer_prefix, line)); });
+    if (supervisor.rules().ending() && !std::exchange(told_of_ending_, true)) {
+      info(ending_note(supervisor.report()));
+      shown_ = {};
+    }
+    auto const now = Clock::now();
+    auto const interval = console_.terminal() ? std::chrono::milliseconds(250) : std::chrono::milliseconds(5000);
+    if (now - shown_ < interval) return;
+    shown_ = now;
+    auto const progress = progress_of(supervisor.members(), supervisor.elapsed().count());
+    if (console_.terminal()) {
+      console_.status(concat(states_of(supervisor), progress.empty() ? "" : " | ", progress));
+    } else {
+      show_progress(progress);
+    }
+    console_.flush({});
+  }
+
+  /// After the last step.
+  void ended(JobReport const& report) {
+    console_.status({});
+    bool const success = report.outcome == Outcome::succeeded;
+    if (tail_) tail_->finish([&](std::string_view line) { console_.out(concat(trainer_prefix, line)); });
+    show_progress(progress_of(report.members, report.seconds));
+    info(success ? "Pod completed" : "Pod failed");
+    if (!quiet_ || !success) {
+      show_text(table_of(report));
+      show_text(failing_log(report));
+      if (!success) console_.error(launch_line("ERROR", cause_of(report), std::chrono::system_clock::now()));
+    }
+    info(concat("Exit code ", report.exit_code));
+  }
+
+ private:
+  void info(std::string_view text) {
+    if (!quiet_) console_.error(launch_line("INFO", text, std::chrono::system_clock::now()));
+  }
+
+  void show_text(std::string_view text) {
+    for (; !text.empty(); text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1)) {
+      console_.error(text.substr(0, text.find('\n')));
+    }
+  }
+
+  void show_progress(std::string const& progress) {
+    if (progress.empty() || progress == last_progress_) return;
+    info(concat("Progress: ", progress));
+    last_progress_ = progress;
+  }
+
+  [[nodiscard]] static std::string ending_note(JobReport const& report) {
+    constexpr std::string_view rest = "SIGTERM to all that is left; Ctrl-C kills it at once";
+    switch (report.outcome) {
+      case Outcome::succeeded: return concat("Trainers completed, but not all processes ended: ", rest);
+      case Outcome::failed:
+        return concat(to_string(report.members.at(*report.first_failure).member), " failed: ", rest);
+      case Outcome::interrupted: return concat(signal_name(report.exit_code - 128), ": ", rest);
+      case Outcome::timed_out: return concat("The time limit has passed: ", rest);
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::string progress_of(std::vector<MemberReport> const& members, double seconds) const {
+    std::vector<TrainerProgress> trainers;
+    for (auto const& each : members) {
+      if (each.member.role != JobRole::trainer) continue;
+      trainers.push_back({read_progress(progress_path(plan_, each.member)), !each.ending});
+    }
+    return summary_of(trainers, std::chrono::duration<double>(seconds));
+  }
+
+  /// "servers 2/2 up, trainers 1/2 up".
+  [[nodiscard]] std::string states_of(Supervisor const& supervisor) const {
+    auto const up = [&](JobRole role) {
+      return std::ranges::count_if(supervisor.members(),
+                                   [&](auto const& each) { return each.member.role == role && !each.ending; });
+    };
+    return concat("servers ", up(JobRole::server), '/', plan_.servers.size(), " up, trainers ", up(JobRole::trainer),
+                  '/', plan_.trainers.size(), " up");
+  }
+
+  static constexpr std::string_view trainer_prefix = "[trainer 0] ";
+
+  LaunchPlan plan_;
+  Console& console_;
+  bool quiet_;
+  std::size_t replicas_;
+  std::optional<LogTail> tail_;
+  Clock::time_point shown_{};
+  std::string last_progress_;
+  bool told_of_ending_ = false;
+};
+
+}  // namespace prdist
