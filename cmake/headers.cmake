@@ -1,21 +1,74 @@
 # Every public header, by component. tests/layers.py fails when a header is missing here.
 prdist_component(prdist
   HEADERS
-    include/prdist/version.hpp
+    include/prdist/concepts/device.hpp
+    include/prdist/concepts/model.hpp
+    include/prdist/concepts/policy.hpp
+    include/prdist/concepts/strategy.hpp
+    include/prdist/concepts/transport.hpp
+    include/prdist/core/decl.hpp
     include/prdist/core/endpoint.hpp
     include/prdist/core/error.hpp
     include/prdist/core/hash.hpp
     include/prdist/core/log.hpp
+    include/prdist/core/runtime.hpp
     include/prdist/core/text.hpp
     include/prdist/core/types.hpp
+    include/prdist/device/cpu.hpp
+    include/prdist/fleet.hpp
+    include/prdist/fleet/distributed_optimizer.hpp
+    include/prdist/fleet/fleet.hpp
+    include/prdist/fleet/key_index.hpp
+    include/prdist/fleet/options.hpp
+    include/prdist/fleet/roles.hpp
     include/prdist/optim/adagrad.hpp
     include/prdist/optim/adam.hpp
+    include/prdist/optim/kernel.hpp
     include/prdist/optim/momentum.hpp
     include/prdist/optim/optimizer.hpp
     include/prdist/optim/sgd.hpp
+    include/prdist/server/barrier.hpp
+    include/prdist/server/catalog.hpp
+    include/prdist/server/engine.hpp
+    include/prdist/server/server.hpp
+    include/prdist/server/trainers.hpp
+    include/prdist/strategy/async.hpp
+    include/prdist/strategy/sync.hpp
+    include/prdist/table/arena.hpp
+    include/prdist/table/command.hpp
+    include/prdist/table/dense_table.hpp
+    include/prdist/table/gathering.hpp
     include/prdist/table/initializer.hpp
+    include/prdist/table/placement.hpp
+    include/prdist/table/shard_group.hpp
+    include/prdist/table/sparse_shards.hpp
+    include/prdist/table/sparse_table.hpp
     include/prdist/table/spec.hpp
-    include/prdist/concepts/model.hpp
+    include/prdist/table/spec_json.hpp
+    include/prdist/trainer/client.hpp
+    include/prdist/trainer/operation.hpp
+    include/prdist/transport/beast.hpp
+    include/prdist/transport/memory.hpp
+    include/prdist/transport/tcp.hpp
+    include/prdist/version.hpp
+    include/prdist/wire/buffer.hpp
+    include/prdist/wire/channel.hpp
+    include/prdist/wire/checksum.hpp
+    include/prdist/wire/frame.hpp
+    include/prdist/wire/hello.hpp
+  IMPL
+    include/prdist/server/server.ipp
+    include/prdist/server/session.ipp
+    include/prdist/table/spec_json.ipp
+    include/prdist/trainer/client.ipp
+    include/prdist/trainer/link.ipp
+    include/prdist/transport/beast.ipp
+    include/prdist/transport/frame_stream.ipp
+    include/prdist/transport/io_pool.ipp
+    include/prdist/transport/sockets.ipp
+    include/prdist/transport/tcp.ipp
+    include/prdist/wire/hello.ipp
+    include/prdist/src.hpp
   LINK Boost::headers Boost::json Threads::Threads xxHash::headers
   FIND "Boost 1.81 COMPONENTS json" "Threads" "xxHash MODULE")
 # Kernels keep fixed arithmetic: the same bytes on every machine that runs one build.
