@@ -16,6 +16,14 @@ prdist_component(prdist
     include/prdist/table/initializer.hpp
     include/prdist/table/spec.hpp
     include/prdist/concepts/model.hpp
+    include/prdist/data/batch.hpp
+    include/prdist/data/counter_random.hpp
+    include/prdist/data/line_reader.hpp
+    include/prdist/data/metrics.hpp
+    include/prdist/data/slot_format.hpp
+    include/prdist/data/slot_parser.hpp
+    include/prdist/data/slot_reader.hpp
+    include/prdist/data/split_files.hpp
   LINK Boost::headers Boost::json Threads::Threads xxHash::headers)
 # Kernels keep fixed arithmetic: the same bytes on every machine that runs one build.
 target_compile_options(prdist_prdist INTERFACE
