@@ -20,6 +20,8 @@ prdist_component(prdist
     include/prdist/data/counter_random.hpp
     include/prdist/data/line_reader.hpp
     include/prdist/data/metrics.hpp
+    include/prdist/data/planted.hpp
+    include/prdist/data/planted_files.hpp
     include/prdist/data/slot_format.hpp
     include/prdist/data/slot_parser.hpp
     include/prdist/data/slot_reader.hpp
