@@ -14,6 +14,16 @@ prdist_component(prdist
     include/prdist/core/runtime.hpp
     include/prdist/core/text.hpp
     include/prdist/core/types.hpp
+    include/prdist/data/batch.hpp
+    include/prdist/data/counter_random.hpp
+    include/prdist/data/line_reader.hpp
+    include/prdist/data/metrics.hpp
+    include/prdist/data/planted.hpp
+    include/prdist/data/planted_files.hpp
+    include/prdist/data/slot_format.hpp
+    include/prdist/data/slot_parser.hpp
+    include/prdist/data/slot_reader.hpp
+    include/prdist/data/split_files.hpp
     include/prdist/device/cpu.hpp
     include/prdist/fleet.hpp
     include/prdist/fleet/distributed_optimizer.hpp

@@ -18,11 +18,11 @@ MAY_INCLUDE = {
     "wire": "core",
     "optim": "core",
     # A model declares its tables, so its concept speaks of their declaration; tables themselves stay out of sight.
-    "concepts": "core table/spec.hpp table/initializer.hpp",
+    "concepts": "core wire/channel.hpp optim/optimizer.hpp table/spec.hpp table/initializer.hpp",
     "table": "core concepts optim",
     "strategy": "core concepts wire table optim",
     "transport": "core concepts wire",
-    "device": "core concepts wire",
+    "device": "core concepts wire optim",
     "collective": "core concepts wire",
     "server": "core concepts wire table optim",
     "trainer": "core concepts wire table optim",

@@ -90,7 +90,8 @@ class ShardGroup {
   }
 
   void on(PushRows const& it, std::vector<Ticket>& released) {
-    auto& [shards, gathering] = sparse_.at(it.table);
+    auto& shards = sparse_.at(it.table).shards;
+    auto& gathering = sparse_.at(it.table).gathering;
     if (shards.spec().apply == ApplyRule::immediate) {
       shards.push(it.keys, it.gradients);
       released.push_back(it.ticket);
@@ -101,7 +102,8 @@ class ShardGroup {
   }
 
   void on(PushDense const& it, std::vector<Ticket>& released) {
-    auto& [table, gathering] = dense_.at(it.table);
+    auto& table = dense_.at(it.table).table;
+    auto& gathering = dense_.at(it.table).gathering;
     if (table.spec().apply == ApplyRule::immediate) {
       table.push(it.first, it.count, it.gradients);
       released.push_back(it.ticket);

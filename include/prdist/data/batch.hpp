@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A mini-batch of click-through examples: labels, dense features, and the ids of every sparse slot. All of it lies
+// in four flat vectors, example by example, so that a reader appends without sorting, a model hands `keys` to a
+// table as it stands, and clear() keeps the memory for the next batch.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <prdist/core/types.hpp>
+
+namespace prdist {
+
+struct Batch {
+  std::size_t slots = 0;      ///< sparse slots of every example
+  std::size_t dense_dim = 0;  ///< dense features of every example
+
+  std::vector<float> labels;              ///< 0 or 1, one per example
+  std::vector<float> dense;               ///< size() rows of dense_dim
+  std::vector<Key> keys;                  ///< ordered by example, then by slot
+  std::vector<std::uint32_t> offsets{0};  ///< bag b = example * slots + slot holds keys[offsets[b], offsets[b + 1])
+
+  [[nodiscard]] std::size_t size() const noexcept { return labels.size(); }
+  [[nodiscard]] bool empty() const noexcept { return labels.empty(); }
+
+  /// The ids of one slot of one example: none, one, or several.
+  [[nodiscard]] std::span<Key const> keys_of(std::size_t example, std::size_t slot) const {
+    assert(example < size() && slot < slots);
+    auto const bag = example * slots + slot;
+    return std::span(keys).subspan(offsets[bag], offsets[bag + 1] - offsets[bag]);
+  }
+
+  [[nodiscard]] std::span<float const> dense_of(std::size_t example) const {
+    return std::span(dense).subspan(example * dense_dim, dense_dim);
+  }
+
+  /// Removes the examples and keeps shape and memory.
+  void clear() noexcept {
+    labels.clear();
+    dense.clear();
+    keys.clear();
+    offsets.resize(1);
+  }
+
+  /// Closes the bag of the current slot: the keys appended since the last call belong to it.
+  void end_slot() { offsets.push_back(static_cast<std::uint32_t>(keys.size())); }
+
+  /// Copies one example of a batch of the same shape behind the last one.
+  void append(Batch const& from, std::size_t example) {
+    assert(from.slots == slots && from.dense_dim == dense_dim);
+    labels.push_back(from.labels[example]);
+    auto const features = from.dense_of(example);
+    dense.insert(dense.end(), features.begin(), features.end());
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+      auto const ids = from.keys_of(example, slot);
+      keys.insert(keys.end(), ids.begin(), ids.end());
+      end_slot();
+    }
+  }
+
+  friend bool operator==(Batch const&, Batch const&) = default;
+};
+
+}  // namespace prdist

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches of slot text files:
+//
+//   SlotReader reader(expand_files("train/part-*").value(), {.batch_size = 512});
+//   for (auto const& batch : reader) trainer.step(batch);     // one epoch; again for the next
+//
+// A batch may take rows from two files; only the last one of an epoch may be short.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <prdist/core/error.hpp>
+#include <prdist/core/hash.hpp>
+#include <prdist/core/log.hpp>
+#include <prdist/data/batch.hpp>
+#include <prdist/data/counter_random.hpp>
+#include <prdist/data/line_reader.hpp>
+#include <prdist/data/slot_format.hpp>
+#include <prdist/data/slot_parser.hpp>
+
+namespace prdist {
+
+struct SlotReaderOptions {
+  SlotFormat format = {};
+  std::size_t batch_size = 512;
+  std::optional<Key> padding = 0;                        ///< see SlotParser
+  bool skip_broken_lines = false;                        ///< count and go on, instead of throwing
+  std::optional<std::uint64_t> shuffle = {};             ///< a seed: files, and the rows of each, in random order
+  std::size_t longest_line = LineReader::default_limit;  ///< bytes; a longer line is a broken one
+};
+
+class SlotReader {
+ public:
+  /// Counts of the epoch that is being read. Empty lines are neither rows nor skipped.
+  struct Counts {
+    std::uint64_t rows = 0;
+    std::uint64_t skipped = 0;
+    std::string first_skipped;  ///< the error that the first skipped line would have thrown
+  };
+
+  /// Opens nothing yet. @throws Error config.invalid when batch_size is 0
+  explicit SlotReader(std::vector<std::string> files, SlotReaderOptions options = {})
+      : files_(std::move(files)),
+        options_(std::move(options)),
+        parser_(options_.format, options_.padding),
+        lines_(options_.longest_line) {
+    if (options_.batch_size == 0) throw Error(Errc::config_invalid, "batch_size is 0: give at least 1");
+    start_epoch(0);
+  }
+
+  /// Goes back to the beginning. The order of a shuffled epoch depends on the seed, the number of the epoch and the
+  /// list of files alone. Shuffling holds one file at a time in memory, parsed.
+  void start_epoch(std::uint64_t epoch) {
+    epoch_ = epoch;
+    counts_ = {};
+    parser_ = SlotParser(options_.format, options_.padding);
+    lines_.close();
+    opened_ = 0;
+    parser_.shape(file_rows_);
+    order_.clear();
+    taken_ = 0;
+    if (options_.shuffle) {
+      file_order_ = random_order(files_.size(), random());
+    } else {
+      file_order_ = {};
+    }
+    finished_ = false;
+  }
+
+  /// Fills `batch` with the next rows; false, and an empty batch, at the end of the epoch. After an error the
+  /// epoch cannot be continued, only started again.
+  /// @throws Error data.line with file, line and field, unless broken lines are skipped; data.file when a file
+  /// cannot be read
+  [[nodiscard]] bool next(Batch& batch) {
+    parser_.shape(batch);
+    while (batch.size() < options_.batch_size && !finished_) {
+      if (options_.shuffle) {
+        take_shuffled(batch);
+      } else {
+        take_line(batch);
+      }
+    }
+    counts_.rows += batch.size();
+    if (batch.empty() && !told_) tell();
+    return !batch.empty();
+  }
+
+  [[nodiscard]] Counts const& counts() const noexcept { return counts_; }
+  [[nodiscard]] std::vector<std::string> const& files() const noexcept { return files_; }
+
+  class Iterator {
+   public:
+    using value_type = Batch;
+    using difference_type = std::ptrdiff_t;
+
+    explicit Iterator(SlotReader* reader) : reader_(reader) { ++*this; }
+    Batch const& operator*() const { return reader_->current_; }
+    Iterator& operator++() {
+      if (!reader_->next(reader_->current_)) reader_ = nullptr;
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(Iterator const& it, std::default_sentinel_t) { return it.reader_ == nullptr; }
+
+   private:
+    SlotReader* reader_;
+  };
+
+  /// Starts the first epoch, then with every further call the next one. The batch is the reader's own and is
+  /// overwritten by the next step.
+  [[nodiscard]] Iterator begin() {
+    start_epoch(next_epoch_++);
+    return Iterator(this);
+  }
+  [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
+
+ private:
+  [[nodiscard]] CounterRandom random() const { return CounterRandom(*options_.shuffle).fork(epoch_); }
+
+  /// The next file in this epoch's order, or false.
+  [[nodiscard]] bool open_next() {
+    if (opened_ == files_.size()) return false;
+    auto const index = file_order_.empty() ? opened_ : file_order_[opened_];
+    ++opened_;
+    lines_.open(files_[index]);
+    return true;
+  }
+
+  /// One line of the open file into `batch`; opens the next file behind the last line.
+  void take_line(Batch& batch) {
+    Line line;
+    if (!lines_.next(line)) {
+      finished_ = !open_next();
+      return;
+    }
+    add_line(line, batch);
+  }
+
+  void add_line(Line const& line, Batch& batch) {
+    auto text = line.text;
+    if (line.number == 1 && text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // byte order mark
+    if (text.find_first_not_of(" \t") == std::string_view::npos && !line.cut) return;
+    std::optional<LineFault> fault;
+    if (line.cut) {
+      fault = LineFault{0, {}, concat("longer than ", options_.longest_line, " bytes")};
+    } else if (std::memchr(text.data(), 0, text.size()) != nullptr) {
+      fault = LineFault{0, {}, "holds a NUL byte, so the file is binary or damaged"};
+    } else {
+      fault = parser_.parse(text, batch);
+    }
+    if (fault) refuse(line, *fault);
+  }
+
+  void refuse(Line const& line, LineFault const& fault) {
+    auto const where =
+        fault.field == 0 ? std::string() : concat(", field ", fault.field, " '", printable(fault.text), "'");
+    Error error(Errc::data_line, lines_.path(), ':', line.number, where, ": ", fault.what,
+                ": mend the line, or set skip_broken_lines");
+    if (!options_.skip_broken_lines) throw error;
+    if (counts_.skipped++ == 0) counts_.first_skipped = error.what();
+  }
+
+  /// At most 48 bytes of a field, in characters a terminal can show.
+  [[nodiscard]] static std::string printable(std::string_view text) {
+    constexpr std::size_t most = 48;
+    std::string shown(text.substr(0, most));
+    for (auto& c : shown) {
+      if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?';
+    }
+    return text.size() > most ? shown + "..." : shown;
+  }
+
+  void take_shuffled(Batch& batch) {
+    while (taken_ == order_.size()) {
+      if (!open_next()) {
+        finished_ = true;
+        return;
+      }
+      parser_.shape(file_rows_);
+      for (Line line; lines_.next(line);) {
+        add_line(line, file_rows_);
+        if (file_rows_.keys.size() > max_keys_in_memory) {
+          throw Error(Errc::data_file, lines_.path(), ", too large to be shuffled in memory: split it into more files");
+        }
+      }
+      order_ = random_order(file_rows_.size(), random().fork(opened_));
+      taken_ = 0;
+    }
+    batch.append(file_rows_, order_[taken_++]);
+  }
+
+  /// Once per reader, at the end of its first epoch: what a reader of logs should know about the data.
+  void tell() {
+    told_ = true;
+    if (counts_.skipped > 0) {
+      log(Level::warning, counts_.skipped, " broken lines skipped beside ", counts_.rows,
+          " rows; the first: ", counts_.first_skipped);
+    }
+    if (counts_.rows == 0) {
+      log(Level::warning, "no row in ", files_.size(), " files");
+      return;
+    }
+    for (std::size_t slot = 0; slot < parser_.missing().size(); ++slot) {
+      if (parser_.missing()[slot] >= counts_.rows) {
+        log(Level::warning, "slot '", options_.format.sparse[slot], "' stands in no line: is its name right?");
+      }
+    }
+  }
+
+  // Batch counts keys in 32 bits.
+  static constexpr std::size_t max_keys_in_memory = 0xf0000000U;
+
+  std::vector<std::string> files_;
+  SlotReaderOptions options_;
+  SlotParser parser_;
+  LineReader lines_;
+  Batch current_;
+
+  std::uint64_t epoch_ = 0, next_epoch_ = 0;
+  std::vector<std::uint32_t> file_order_;
+  std::size_t opened_ = 0;
+  bool finished_ = false, told_ = false;
+  Batch file_rows_;  // shuffling only: the file being handed out, and the order of its rows
+  std::vector<std::uint32_t> order_;
+  std::size_t taken_ = 0;
+  Counts counts_;
+};
+
+}  // namespace prdist

@@ -1,0 +1,94 @@
+#include <prdist/data/line_reader.hpp>
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "error_text.hpp"
+#include "temp_dir.hpp"
+
+using namespace prdist;
+
+namespace {
+
+std::vector<std::string> lines_of(std::string const& path, std::size_t limit = LineReader::default_limit) {
+  LineReader reader(limit);
+  reader.open(path);
+  std::vector<std::string> lines;
+  for (Line line; reader.next(line);) {
+    EXPECT_EQ(line.number, lines.size() + 1);
+    lines.emplace_back(line.cut ? "cut:" + std::string(line.text) : std::string(line.text));
+  }
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST(LineReader, TakesEveryKindOfLineEnd) {
+  TempDir const dir;
+  EXPECT_EQ(lines_of(dir.file("unix", "a\nb\n")), (Lines{"a", "b"}));
+  EXPECT_EQ(lines_of(dir.file("dos", "a\r\nb\r\n")), (Lines{"a", "b"}));
+  EXPECT_EQ(lines_of(dir.file("open", "a\nb")), (Lines{"a", "b"}));
+  EXPECT_EQ(lines_of(dir.file("open-dos", "a\r\nb\r")), (Lines{"a", "b"}));
+  EXPECT_EQ(lines_of(dir.file("gaps", "\n\na\n\n")), (Lines{"", "", "a", ""}));
+  EXPECT_EQ(lines_of(dir.file("empty", "")), Lines{});
+}
+
+TEST(LineReader, KeepsNulBytes) {
+  TempDir const dir;
+  EXPECT_EQ(lines_of(dir.file("nul", std::string("a\0b\nc", 5))), (Lines{std::string("a\0b", 3), "c"}));
+}
+
+TEST(LineReader, JoinsLinesThatSpanReads) {
+  // Lines of 1 to 5000 bytes over several megabytes: every position of a line end within a read is met.
+  std::string text;
+  Lines wanted;
+  for (std::size_t i = 0; i < 2000; ++i) {
+    wanted.push_back(std::string(1 + i * 37 % 5000, static_cast<char>('a' + i % 26)));
+    text += wanted.back() + '\n';
+  }
+  TempDir const dir;
+  EXPECT_EQ(lines_of(dir.file("long", text)), wanted);
+}
+
+TEST(LineReader, CutsALineBeyondTheLimitAndGoesOnBehindIt) {
+  TempDir const dir;
+  EXPECT_EQ(lines_of(dir.file("ten", "0123456789\nnext\n"), 10), (Lines{"0123456789", "next"}));
+  EXPECT_EQ(lines_of(dir.file("ten-dos", "0123456789\r\nnext\n"), 10), (Lines{"0123456789", "next"}));
+  EXPECT_EQ(lines_of(dir.file("eleven", "0123456789X\nnext\n"), 10), (Lines{"cut:0123456789", "next"}));
+  auto const huge = std::string(3 << 20, 'x');
+  EXPECT_EQ(lines_of(dir.file("huge", "a\n" + huge + "\nnext"), 10), (Lines{"a", "cut:xxxxxxxxxx", "next"}));
+  EXPECT_EQ(lines_of(dir.file("huge-last", huge), 10), (Lines{"cut:xxxxxxxxxx"}));
+}
+
+TEST(LineReader, OpensOneFileAfterAnotherAndDropsTheRest) {
+  TempDir const dir;
+  LineReader reader;
+  reader.open(dir.file("one", "a\nb\nc\n"));
+  Line line;
+  ASSERT_TRUE(reader.next(line));
+  reader.open(dir.file("two", "x\n"));
+  ASSERT_TRUE(reader.next(line));
+  EXPECT_EQ(line.text, "x");
+  EXPECT_EQ(line.number, 1U);
+  EXPECT_FALSE(reader.next(line));
+  EXPECT_FALSE(reader.next(line));
+}
+
+TEST(LineReader, NamesTheFileThatCannotBeRead) {
+  TempDir const dir;
+  LineReader reader;
+  auto const missing = (dir.path() / "missing").native();
+  EXPECT_EQ(error_of([&] { reader.open(missing); }),
+            "prdist[data.file] " + missing +
+                ", cannot be opened, No such file or directory: check the path and its permissions");
+  Line line;
+  reader.open(dir.path().native());
+  EXPECT_EQ(error_of([&] { (void)reader.next(line); }),
+            "prdist[data.file] " + dir.path().native() +
+                ", cannot be read, Is a directory: check the path and its permissions");
+}
