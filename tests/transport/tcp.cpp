@@ -1,0 +1,144 @@
+// What Tcp does with peers that do not keep to the protocol, and with sockets it is handed.
+#include <prdist/transport/tcp.hpp>
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+
+#include "../support/any_transport.hpp"
+#include "../support/raw_socket.hpp"
+#include "../support/recorder.hpp"
+
+namespace prdist::test {
+namespace {
+
+class TcpServer : public ::testing::Test {
+ protected:
+  std::shared_ptr<Recorder> sink = std::make_shared<Recorder>();
+  Tcp tcp{SocketOptions{.max_payload = 1 << 20}};
+  std::unique_ptr<Listener> listener = tcp.listen(anywhere(), [this](auto const&) { return sink; }).value();
+
+  static std::vector<std::byte> frame(Header header, std::vector<std::byte> const& payload) {
+    header.payload = payload.size();
+    auto const encoded = encode(header);
+    std::vector<std::byte> bytes(encoded.begin(), encoded.end());
+    bytes.insert(bytes.end(), payload.begin(), payload.end());
+    std::vector<std::byte> sums(checksum_count(payload.size()) * 8);
+    ConstBytes const piece(payload);
+    write_checksums(std::span(&piece, 1), sums);
+    bytes.insert(bytes.end(), sums.begin(), sums.end());
+    return bytes;
+  }
+
+  Errc closed_with() {
+    EXPECT_TRUE(sink->wait_for_close());
+    return sink->closed() ? sink->closed()->code() : Errc::internal;
+  }
+};
+
+TEST_F(TcpServer, TakesAFrameByteByByte) {
+  RawSocket raw(listener->endpoint());
+  auto const bytes = frame({}, noise(300, 1));
+  for (std::size_t i = 0; i < bytes.size(); ++i) raw.say(ConstBytes(bytes).subspan(i, 1));
+  ASSERT_TRUE(sink->wait_for_frames(1));
+  EXPECT_EQ(sink->frames()[0].payload, noise(300, 1));
+}
+
+TEST_F(TcpServer, RefusesWhatIsNotOurProtocol) {
+  RawSocket raw(listener->endpoint());
+  raw.say("GET / HTTP/1.1\r\nHost: example\r\nUser-Agent: something that is long enough for a header\r\n\r\n");
+  EXPECT_EQ(closed_with(), Errc::wire_not_prdist);
+  EXPECT_EQ(raw.hear(), "");
+}
+
+TEST_F(TcpServer, RefusesAnotherVersion) {
+  RawSocket raw(listener->endpoint());
+  Header header;
+  header.version = 9;
+  raw.say(frame(header, {}));
+  EXPECT_EQ(closed_with(), Errc::wire_version);
+}
+
+TEST_F(TcpServer, RefusesADamagedHeader) {
+  RawSocket raw(listener->endpoint());
+  auto bytes = frame({}, {});
+  bytes[40] ^= std::byte{1};
+  raw.say(bytes);
+  EXPECT_EQ(closed_with(), Errc::wire_checksum);
+}
+
+TEST_F(TcpServer, RefusesADamagedPayload) {
+  RawSocket raw(listener->endpoint());
+  auto bytes = frame({}, noise(200000, 1));
+  bytes[header_bytes + 150000] ^= std::byte{1};
+  raw.say(bytes);
+  EXPECT_EQ(closed_with(), Errc::wire_checksum);
+  EXPECT_TRUE(sink->frames().empty());
+}
+
+TEST_F(TcpServer, RefusesALengthBeforeTakingMemoryForIt) {
+  bool asked = false;
+  sink->refuse = [&](Header const&) -> std::optional<Error> {
+    asked = true;
+    return std::nullopt;
+  };
+  RawSocket raw(listener->endpoint());
+  Header header;
+  header.payload = std::uint64_t{1} << 60;
+  raw.say(ConstBytes(encode(header)));
+  EXPECT_EQ(closed_with(), Errc::wire_too_large);
+  EXPECT_FALSE(asked);
+}
+
+TEST_F(TcpServer, ATruncatedFrameIsNeverDelivered) {
+  RawSocket raw(listener->endpoint());
+  auto const bytes = frame({}, noise(5000, 1));
+  raw.say(ConstBytes(bytes).first(bytes.size() - 1));
+  raw.half_close();
+  EXPECT_EQ(closed_with(), Errc::transport_closed);
+  EXPECT_TRUE(sink->frames().empty());
+}
+
+TEST_F(TcpServer, ADescriptorThatIsNoListeningSocketIsNamed) {
+  for (int const descriptor : {::open("/dev/null", O_RDONLY | O_CLOEXEC), ::socket(AF_INET, SOCK_STREAM, 0), 9999}) {
+    auto const adopted =
+        tcp.listen({.endpoint = {}, .descriptor = descriptor, .pages = {}}, [](auto const&) { return nullptr; });
+    ASSERT_FALSE(adopted);
+    EXPECT_EQ(adopted.error().code(), Errc::config_invalid);
+    EXPECT_NE(std::string(adopted.error().what()).find(concat("PRDIST_LISTEN_FD=", descriptor)), std::string::npos);
+    if (descriptor != 9999) ::close(descriptor);
+  }
+}
+
+TEST_F(TcpServer, AnAddressOfAnotherMachineCannotBeListenedTo) {
+  auto const elsewhere = tcp.listen({.endpoint = {"192.0.2.1", 0}, .pages = {}}, [](auto const&) { return nullptr; });
+  ASSERT_FALSE(elsewhere);
+  EXPECT_EQ(elsewhere.error().code(), Errc::transport_failed);
+}
+
+TEST_F(TcpServer, AnUnknownHostIsUnresolved) {
+  auto const nowhere =
+      tcp.connect({"no-such-host.invalid", 1}, std::make_shared<Recorder>(), std::chrono::milliseconds(100));
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().code(), Errc::transport_unresolved);
+}
+
+TEST_F(TcpServer, ReadsNoMoreWhileTooMuchIsUnanswered) {
+  class Busy final : public Recorder {
+   public:
+    std::size_t backlog() const override { return frames().size(); }
+  };
+  auto const busy = std::make_shared<Busy>();
+  Tcp small(SocketOptions{.max_backlog = 3});
+  auto const door = small.listen(anywhere(), [&](auto const&) { return busy; }).value();
+  RawSocket raw(door->endpoint());
+  for (int i = 0; i < 10; ++i) raw.say(frame({}, noise(10, 1)));
+  ASSERT_TRUE(busy->wait_for_frames(3));
+  // Nothing more can come: the third frame was the last that was read. A reader that went on would have had the
+  // rest in its socket already.
+  raw.half_close();
+  EXPECT_EQ(busy->frames().size(), 3U);
+}
+
+}  // namespace
+}  // namespace prdist::test
