@@ -4,6 +4,7 @@
 
 #include <prdist/device/cpu.hpp>
 #include <prdist/fleet/fleet.hpp>
+#include <prdist/fleet/run_main.hpp>
 #include <prdist/strategy/async.hpp>
 #include <prdist/strategy/sync.hpp>
 #include <prdist/transport/beast.hpp>

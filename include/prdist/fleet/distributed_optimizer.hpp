@@ -64,6 +64,13 @@ class DistributedOptimizer {
   /// Waits until every push of this worker is applied.
   void settle() { settle(0); }
 
+  /// This worker has no more batches: waits as settle() does, and lets the others' steps go on without it. Workers
+  /// with uneven data call it before they meet at a barrier; stop_worker() includes it.
+  void finish() {
+    settle(0);
+    client().retire();
+  }
+
   /// The dense weights as they are on the servers now.
   [[nodiscard]] std::vector<float> dense_weights() {
     std::vector<float> weights(dense_table_ ? dense_table_->size : 0);

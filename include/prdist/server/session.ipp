@@ -38,6 +38,7 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
       case Kind::assign_dense: return on_assign_dense(header);
       case Kind::barrier: return on_barrier(header);
       case Kind::leave: return on_leave(header);
+      case Kind::retire: return apply(header, Leave{trainer_});
       default: return reply(header);
     }
   }
@@ -94,6 +95,7 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
       case Kind::assign_dense: return check_dense(header);
       case Kind::barrier:
       case Kind::leave:
+      case Kind::retire:
       case Kind::ping:
         if (header.payload != 0) return wrong("a message that has no payload came with ", header.payload, " bytes");
         return {};

@@ -72,7 +72,7 @@ struct AssignDense {
   std::shared_ptr<void const> keep;
 };
 
-/// The trainer has finished: steps no longer wait for it.
+/// The trainer has no more gradients to give: steps no longer wait for it.
 struct Leave {
   std::uint32_t trainer;
 };

@@ -101,6 +101,10 @@ class Client {
   /// Blocks until every trainer that has not left is at the barrier of this name.
   void barrier(std::string_view name);
 
+  /// Takes this trainer out of gathered steps, when it has no more batches: the others go on without it. It may
+  /// still pull and meet at barriers.
+  void retire();
+
   /// Tells the servers that this trainer has finished, and closes the connections.
   void leave();
 

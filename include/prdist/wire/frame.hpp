@@ -32,6 +32,7 @@ enum class Kind : std::uint16_t {
   barrier = 8,
   leave = 9,
   ping = 10,
+  retire = 11,
   reply = 64,
   failure = 65,
 };

@@ -1,0 +1,256 @@
+// CTR-DNN on Criteo slot text: the program that the demo runs, as one process or as servers and workers.
+//   ctr_dnn --single --train data/train --test data/test
+//   prrun --server_num 2 --trainer_num 2 -- ctr_dnn --strategy sync --train data/train --test data/test
+#include <prdist/data/metrics.hpp>
+#include <prdist/data/npy.hpp>
+#include <prdist/fleet.hpp>
+#include <prdist/launch/progress.hpp>
+#include <prdist/nn.hpp>
+
+#include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+using namespace prdist;
+
+namespace {
+
+struct Settings {
+  std::string train = "data/train";
+  std::string test = "data/test";
+  std::string strategy = "async";
+  std::string transport = "beast";
+  std::string model = "dnn";
+  std::string result;
+  std::string save_dir;
+  std::size_t dim = 9;
+  std::size_t batch_size = 512;
+  std::size_t epochs = 1;
+  std::vector<std::size_t> hidden = {400, 400, 400};
+  double rate = 1e-3;
+  std::uint64_t seed = 1;
+  std::uint64_t rows = 0;
+  bool single = false;
+  bool skip_broken_lines = false;
+};
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+SlotReaderOptions reader_options(Settings const& settings) {
+  SlotReaderOptions options;
+  options.batch_size = settings.batch_size;
+  options.skip_broken_lines = settings.skip_broken_lines;
+  options.shuffle = settings.seed;
+  return options;
+}
+
+/// Reads the worker's files, epoch after epoch, and tells its launcher how far it is.
+class Training {
+ public:
+  Training(Settings const& settings, std::vector<std::string> files, std::uint64_t total)
+      : settings_(settings), reader_(std::move(files), reader_options(settings)), total_(total) {}
+
+  template <class Step>
+  void run(Step&& step) {
+    auto const start = now();
+    double said = start;
+    for (std::size_t epoch = 0; epoch < settings_.epochs; ++epoch) {
+      for (auto const& batch : reader_) {
+        loss_ += step(batch);
+        ++steps_;
+        examples_ += batch.size();
+        if (auto const t = now(); t - said > 0.2) {
+          said = t;
+          tell(t - start, "train");
+        }
+      }
+    }
+    seconds_ = now() - start;
+    tell(seconds_, "trained");
+    log(Level::info, "trained on ", examples_, " examples in ", seconds_, " s: ",
+        static_cast<std::uint64_t>(static_cast<double>(examples_) / seconds_), " examples/s, mean loss ",
+        loss_ / static_cast<double>(std::max<std::uint64_t>(1, steps_)));
+  }
+
+  [[nodiscard]] std::uint64_t examples() const { return examples_; }
+  [[nodiscard]] double seconds() const { return seconds_; }
+
+ private:
+  void tell(double elapsed, char const* phase) const {
+    Progress progress;
+    progress.step = steps_;
+    progress.examples = examples_;
+    if (total_ != 0) progress.total = total_ * settings_.epochs;
+    progress.loss = loss_ / static_cast<double>(std::max<std::uint64_t>(1, steps_));
+    progress.rate = static_cast<double>(examples_) / std::max(elapsed, 1e-9);
+    progress.phase = phase;
+    write_progress(progress, std::chrono::steady_clock::now());
+  }
+
+  Settings const& settings_;
+  SlotReader reader_;
+  std::uint64_t total_;
+  std::uint64_t steps_ = 0;
+  std::uint64_t examples_ = 0;
+  double loss_ = 0;
+  double seconds_ = 0;
+};
+
+/// AUC on the test rows by any predictor.
+template <class Predict>
+double evaluate(Settings const& settings, Predict&& predict) {
+  auto options = reader_options(settings);
+  options.shuffle.reset();
+  SlotReader reader(expand_files(settings.test).value(), options);
+  std::vector<float> labels, scores;
+  for (auto const& batch : reader) {
+    std::vector<float> out(batch.size());
+    predict(batch, std::span<float>(out));
+    labels.insert(labels.end(), batch.labels.begin(), batch.labels.end());
+    scores.insert(scores.end(), out.begin(), out.end());
+  }
+  return auc(labels, scores);
+}
+
+void write_result(Settings const& settings, char const* how, double examples, double seconds, double test_auc) {
+  log(Level::info, "test AUC ", test_auc);
+  if (settings.result.empty()) return;
+  std::ofstream file(settings.result);
+  file << boost::json::serialize(boost::json::object{{"how", how},
+                                                     {"model", settings.model},
+                                                     {"examples", examples},
+                                                     {"seconds", seconds},
+                                                     {"examples_per_second", examples / seconds},
+                                                     {"auc", test_auc}})
+       << '\n';
+  if (!file.flush()) throw Error(Errc::data_file, "cannot write ", settings.result);
+}
+
+template <class Model>
+int train_single(Settings const& settings, Model model) {
+  Optimizer const rule = Adam{.rate = static_cast<float>(settings.rate)};
+  nn::LocalTrainer trainer(std::move(model), rule, rule, settings.seed);
+  Training training(settings, expand_files(settings.train).value(), settings.rows);
+  training.run([&](Batch const& batch) { return trainer.step(batch); });
+  write_result(settings, "one process", static_cast<double>(training.examples()), training.seconds(),
+               evaluate(settings, [&](Batch const& batch, std::span<float> out) { trainer.predict(batch, out); }));
+  return 0;
+}
+
+/// The model as arrays that numpy.load() reads: dense weights, and every key of the training files with its row.
+template <class Model>
+void save(Settings const& settings, Client& servers, Model const& model, std::vector<float> const& dense) {
+  namespace fs = std::filesystem;
+  fs::create_directories(settings.save_dir);
+  write_npy<float>(settings.save_dir + "/dense.npy", dense, {dense.size()});
+  std::vector<Key> keys;
+  for (auto const& batch : SlotReader(expand_files(settings.train).value(), reader_options(settings))) {
+    keys.insert(keys.end(), batch.keys.begin(), batch.keys.end());
+    if (keys.size() > (std::size_t{1} << 22)) {
+      std::sort(keys.begin(), keys.end());
+      keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    }
+  }
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  for (auto const& input : model.sparse_inputs()) {
+    SparseRef const table{table_id(input.name), input.dim, input.name};
+    std::vector<float> rows(keys.size() * input.dim);
+    servers.pull(table, keys, rows).wait();
+    write_npy<float>(concat(settings.save_dir, "/", input.name, ".rows.npy"), rows, {keys.size(), input.dim});
+    write_npy<Key>(concat(settings.save_dir, "/", input.name, ".keys.npy"), keys, {keys.size()});
+  }
+  log(Level::info, "model of ", dense.size(), " dense weights and ", keys.size(), " keys saved to ", settings.save_dir);
+}
+
+template <class StrategyChoice, class TransportChoice, class Model>
+int train_fleet(Settings const& settings, Model model) {
+  auto options = options_from_env();
+  options.seed = settings.seed;
+  Fleet<Strategy<StrategyChoice>, Transport<TransportChoice>> fleet{roles_from_env(), options};
+  auto optimizer = fleet.distributed_optimizer(Adam{.rate = static_cast<float>(settings.rate)});
+  if (fleet.is_server()) {
+    fleet.init_server();
+    return fleet.run_server();
+  }
+  auto const& roles = fleet.roles();
+  auto const files = split_files(expand_files(settings.train).value(), roles.workers, roles.index).value();
+  if (files.empty()) {
+    throw Error(Errc::config_contradiction, "worker ", roles.index, " of ", roles.workers, " has no file of ",
+                settings.train, ": there are fewer files than workers");
+  }
+  fleet.init_worker();
+  fleet.client().barrier("start");
+  auto const start = now();
+  Training training(settings, files, settings.rows / roles.workers);
+  training.run([&](Batch const& batch) { return optimizer.minimize(model, batch); });
+  optimizer.finish();  // files may be uneven: who has finished must not keep the others waiting in a step
+  fleet.client().barrier("trained");
+  if (roles.index == 0) {
+    auto const seconds = now() - start;
+    auto const examples = settings.rows != 0 ? static_cast<double>(settings.rows * settings.epochs)
+                                             : static_cast<double>(training.examples() * roles.workers);
+    write_result(settings, StrategyChoice::name.data(), examples, seconds,
+                 evaluate(settings, [&](Batch const& batch, std::span<float> out) { optimizer.predict(model, batch, out); }));
+    if (!settings.save_dir.empty()) save(settings, fleet.client(), model, optimizer.dense_weights());
+  }
+  fleet.stop_worker();
+  return 0;
+}
+
+template <class Model>
+int train(Settings const& settings, Model model) {
+  if (settings.single) return train_single(settings, std::move(model));
+  bool const sync = settings.strategy == "sync";
+  if (settings.transport == "tcp") {
+    return sync ? train_fleet<Sync, Tcp>(settings, std::move(model)) : train_fleet<Async, Tcp>(settings, std::move(model));
+  }
+  return sync ? train_fleet<Sync, Beast>(settings, std::move(model))
+              : train_fleet<Async, Beast>(settings, std::move(model));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Settings settings;
+  CLI::App app{
+      "Trains a click model on Criteo slot text, as one process or as a member of a job.\n\n"
+      "  ctr_dnn --single --train data/train --test data/test\n"
+      "  prrun --server_num 2 --trainer_num 2 -- ctr_dnn --strategy sync --train data/train --test data/test\n",
+      "ctr_dnn"};
+  app.add_option("--train", settings.train, "Folder, file or pattern of the training rows")->capture_default_str();
+  app.add_option("--test", settings.test, "Folder, file or pattern of the test rows")->capture_default_str();
+  app.add_option("--strategy", settings.strategy)->check(CLI::IsMember({"sync", "async"}))->capture_default_str();
+  app.add_option("--transport", settings.transport)->check(CLI::IsMember({"beast", "tcp"}))->capture_default_str();
+  app.add_option("--model", settings.model, "dnn, deepfm, or lr: logistic regression")
+      ->check(CLI::IsMember({"dnn", "deepfm", "lr"}))
+      ->capture_default_str();
+  app.add_option("--dim", settings.dim, "Floats of an embedding")->check(CLI::Range(1, 1024))->capture_default_str();
+  app.add_option("--hidden", settings.hidden, "Sizes of the dense layers")->capture_default_str();
+  app.add_option("--batch_size", settings.batch_size)->check(CLI::Range(1, 1 << 20))->capture_default_str();
+  app.add_option("--epochs", settings.epochs)->check(CLI::Range(1, 100000))->capture_default_str();
+  app.add_option("--rate", settings.rate, "Learning rate of Adam")->check(CLI::Range(1e-9, 10.0))->capture_default_str();
+  app.add_option("--seed", settings.seed)->capture_default_str();
+  app.add_option("--rows", settings.rows, "Training rows of all workers, when known: for progress");
+  app.add_option("--result", settings.result, "Write examples/s and AUC to this file, as JSON");
+  app.add_option("--save_dir", settings.save_dir, "Write the model here, as .npy files");
+  app.add_flag("--single", settings.single, "Train in this process, without servers");
+  app.add_flag("--skip_broken_lines", settings.skip_broken_lines, "Count lines that cannot be read, and go on");
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::ParseError const& error) {
+    return app.exit(error) == 0 ? 0 : 64;
+  }
+  return run_main([&] {
+    if (settings.model == "lr") return train(settings, nn::LogisticRegression{});
+    if (settings.model == "deepfm") return train(settings, nn::DeepFm{.dim = settings.dim});
+    return train(settings, nn::CtrDnn{.dim = settings.dim, .hidden = settings.hidden});
+  });
+}
