@@ -30,3 +30,31 @@ prdist_component(prdist
 # Kernels keep fixed arithmetic: the same bytes on every machine that runs one build.
 target_compile_options(prdist_prdist INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-ffp-contract=off>)
+
+# Networks on xtensor and BLAS; whoever computes gradients elsewhere does without.
+option(PRDIST_NN "Provide prdist::nn (needs xtensor and OpenBLAS)" ON)
+if(PRDIST_NN)
+  find_package(xtensor REQUIRED)
+  find_package(OpenBLAS REQUIRED)
+  prdist_component(nn
+    HEADERS
+      include/prdist/nn.hpp
+      include/prdist/nn/check_step.hpp
+      include/prdist/nn/ctr_dnn.hpp
+      include/prdist/nn/deep_fm.hpp
+      include/prdist/nn/deep_part.hpp
+      include/prdist/nn/factorization.hpp
+      include/prdist/nn/fully_connected.hpp
+      include/prdist/nn/linear.hpp
+      include/prdist/nn/local_trainer.hpp
+      include/prdist/nn/logistic_regression.hpp
+      include/prdist/nn/matmul.hpp
+      include/prdist/nn/matrix.hpp
+      include/prdist/nn/mlp.hpp
+      include/prdist/nn/pooled_embedding.hpp
+      include/prdist/nn/relu.hpp
+      include/prdist/nn/row_store.hpp
+      include/prdist/nn/sigmoid_cross_entropy.hpp
+      include/prdist/nn/xtensor.hpp
+    LINK prdist::prdist xtensor OpenBLAS::OpenBLAS)
+endif()
