@@ -18,6 +18,7 @@ prdist_component(prdist
     include/prdist/data/counter_random.hpp
     include/prdist/data/line_reader.hpp
     include/prdist/data/metrics.hpp
+    include/prdist/data/npy.hpp
     include/prdist/data/planted.hpp
     include/prdist/data/planted_files.hpp
     include/prdist/data/slot_format.hpp
@@ -31,6 +32,7 @@ prdist_component(prdist
     include/prdist/fleet/key_index.hpp
     include/prdist/fleet/options.hpp
     include/prdist/fleet/roles.hpp
+    include/prdist/fleet/run_main.hpp
     include/prdist/optim/adagrad.hpp
     include/prdist/optim/adam.hpp
     include/prdist/optim/kernel.hpp
@@ -110,3 +112,27 @@ prdist_component(launch
     include/prdist/launch/supervisor.hpp
     include/prdist/launch/view.hpp
   LINK prdist::prdist)
+
+# Networks on xtensor and BLAS; whoever computes gradients elsewhere does without.
+prdist_component(nn
+  HEADERS
+    include/prdist/nn.hpp
+    include/prdist/nn/check_step.hpp
+    include/prdist/nn/ctr_dnn.hpp
+    include/prdist/nn/deep_fm.hpp
+    include/prdist/nn/deep_part.hpp
+    include/prdist/nn/factorization.hpp
+    include/prdist/nn/fully_connected.hpp
+    include/prdist/nn/linear.hpp
+    include/prdist/nn/local_trainer.hpp
+    include/prdist/nn/logistic_regression.hpp
+    include/prdist/nn/matmul.hpp
+    include/prdist/nn/matrix.hpp
+    include/prdist/nn/mlp.hpp
+    include/prdist/nn/pooled_embedding.hpp
+    include/prdist/nn/relu.hpp
+    include/prdist/nn/row_store.hpp
+    include/prdist/nn/sigmoid_cross_entropy.hpp
+    include/prdist/nn/xtensor.hpp
+  LINK prdist::prdist xtensor OpenBLAS::OpenBLAS
+  FIND "xtensor" "OpenBLAS MODULE")

@@ -41,7 +41,9 @@ struct Settings {
   bool skip_broken_lines = false;
 };
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 SlotReaderOptions reader_options(Settings const& settings) {
   SlotReaderOptions options;
@@ -74,8 +76,8 @@ class Training {
     }
     seconds_ = now() - start;
     tell(seconds_, "trained");
-    log(Level::info, "trained on ", examples_, " examples in ", seconds_, " s: ",
-        static_cast<std::uint64_t>(static_cast<double>(examples_) / seconds_), " examples/s, mean loss ",
+    log(Level::info, "trained on ", examples_, " examples in ", seconds_,
+        " s: ", static_cast<std::uint64_t>(static_cast<double>(examples_) / seconds_), " examples/s, mean loss ",
         loss_ / static_cast<double>(std::max<std::uint64_t>(1, steps_)));
   }
 
@@ -197,8 +199,9 @@ int train_fleet(Settings const& settings, Model model) {
     auto const seconds = now() - start;
     auto const examples = settings.rows != 0 ? static_cast<double>(settings.rows * settings.epochs)
                                              : static_cast<double>(training.examples() * roles.workers);
-    write_result(settings, StrategyChoice::name.data(), examples, seconds,
-                 evaluate(settings, [&](Batch const& batch, std::span<float> out) { optimizer.predict(model, batch, out); }));
+    write_result(
+        settings, StrategyChoice::name.data(), examples, seconds,
+        evaluate(settings, [&](Batch const& batch, std::span<float> out) { optimizer.predict(model, batch, out); }));
     if (!settings.save_dir.empty()) save(settings, fleet.client(), model, optimizer.dense_weights());
   }
   fleet.stop_worker();
@@ -210,7 +213,8 @@ int train(Settings const& settings, Model model) {
   if (settings.single) return train_single(settings, std::move(model));
   bool const sync = settings.strategy == "sync";
   if (settings.transport == "tcp") {
-    return sync ? train_fleet<Sync, Tcp>(settings, std::move(model)) : train_fleet<Async, Tcp>(settings, std::move(model));
+    return sync ? train_fleet<Sync, Tcp>(settings, std::move(model))
+                : train_fleet<Async, Tcp>(settings, std::move(model));
   }
   return sync ? train_fleet<Sync, Beast>(settings, std::move(model))
               : train_fleet<Async, Beast>(settings, std::move(model));
@@ -236,7 +240,9 @@ int main(int argc, char** argv) {
   app.add_option("--hidden", settings.hidden, "Sizes of the dense layers")->capture_default_str();
   app.add_option("--batch_size", settings.batch_size)->check(CLI::Range(1, 1 << 20))->capture_default_str();
   app.add_option("--epochs", settings.epochs)->check(CLI::Range(1, 100000))->capture_default_str();
-  app.add_option("--rate", settings.rate, "Learning rate of Adam")->check(CLI::Range(1e-9, 10.0))->capture_default_str();
+  app.add_option("--rate", settings.rate, "Learning rate of Adam")
+      ->check(CLI::Range(1e-9, 10.0))
+      ->capture_default_str();
   app.add_option("--seed", settings.seed)->capture_default_str();
   app.add_option("--rows", settings.rows, "Training rows of all workers, when known: for progress");
   app.add_option("--result", settings.result, "Write examples/s and AUC to this file, as JSON");
