@@ -14,6 +14,7 @@ prdist_component(prdist
     include/prdist/core/runtime.hpp
     include/prdist/core/text.hpp
     include/prdist/core/types.hpp
+    include/prdist/data.hpp
     include/prdist/data/batch.hpp
     include/prdist/data/counter_random.hpp
     include/prdist/data/line_reader.hpp

@@ -1,5 +1,6 @@
 // The ten lines: one program that is server or worker, as its environment says.
 //   prrun --server_num 2 --trainer_num 2 -- 01_fleet data/train
+#include <prdist/data.hpp>
 #include <prdist/fleet.hpp>
 #include <prdist/nn.hpp>
 using namespace prdist;

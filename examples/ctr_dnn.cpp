@@ -1,8 +1,7 @@
 // CTR-DNN on Criteo slot text: the program that the demo runs, as one process or as servers and workers.
 //   ctr_dnn --single --train data/train --test data/test
 //   prrun --server_num 2 --trainer_num 2 -- ctr_dnn --strategy sync --train data/train --test data/test
-#include <prdist/data/metrics.hpp>
-#include <prdist/data/npy.hpp>
+#include <prdist/data.hpp>
 #include <prdist/fleet.hpp>
 #include <prdist/launch/progress.hpp>
 #include <prdist/nn.hpp>
@@ -37,6 +36,7 @@ struct Settings {
   double rate = 1e-3;
   std::uint64_t seed = 1;
   std::uint64_t rows = 0;
+  std::size_t in_flight = Async{}.in_flight;
   bool single = false;
   bool skip_broken_lines = false;
 };
@@ -176,7 +176,9 @@ template <class StrategyChoice, class TransportChoice, class Model>
 int train_fleet(Settings const& settings, Model model) {
   auto options = options_from_env();
   options.seed = settings.seed;
-  Fleet<Strategy<StrategyChoice>, Transport<TransportChoice>> fleet{roles_from_env(), options};
+  StrategyChoice strategy;
+  if constexpr (std::is_same_v<StrategyChoice, Async>) strategy.in_flight = settings.in_flight;
+  Fleet<Strategy<StrategyChoice>, Transport<TransportChoice>> fleet{roles_from_env(), strategy, options};
   auto optimizer = fleet.distributed_optimizer(Adam{.rate = static_cast<float>(settings.rate)});
   if (fleet.is_server()) {
     fleet.init_server();
@@ -244,6 +246,9 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1e-9, 10.0))
       ->capture_default_str();
   app.add_option("--seed", settings.seed)->capture_default_str();
+  app.add_option("--in_flight", settings.in_flight, "async: steps whose pushes may be under way")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
   app.add_option("--rows", settings.rows, "Training rows of all workers, when known: for progress");
   app.add_option("--result", settings.result, "Write examples/s and AUC to this file, as JSON");
   app.add_option("--save_dir", settings.save_dir, "Write the model here, as .npy files");
