@@ -8,13 +8,17 @@
 
 #include <CLI/CLI.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace prdist;
@@ -29,6 +33,7 @@ struct Settings {
   std::string model = "dnn";
   std::string result;
   std::string save_dir;
+  std::vector<std::string> compare;
   std::size_t dim = 9;
   std::size_t batch_size = 512;
   std::size_t epochs = 1;
@@ -121,11 +126,12 @@ double evaluate(Settings const& settings, Predict&& predict) {
   return auc(labels, scores);
 }
 
-void write_result(Settings const& settings, char const* how, double examples, double seconds, double test_auc) {
+void write_result(Settings const& settings, std::string_view how, std::string const& workers, double examples,
+                  double seconds, double test_auc) {
   log(Level::info, "test AUC ", test_auc);
   if (settings.result.empty()) return;
   std::ofstream file(settings.result);
-  file << boost::json::serialize(boost::json::object{{"how", how},
+  file << boost::json::serialize(boost::json::object{{"how", concat(how, workers)},
                                                      {"model", settings.model},
                                                      {"examples", examples},
                                                      {"seconds", seconds},
@@ -141,7 +147,7 @@ int train_single(Settings const& settings, Model model) {
   nn::LocalTrainer trainer(std::move(model), rule, rule, settings.seed);
   Training training(settings, expand_files(settings.train).value(), settings.rows);
   training.run([&](Batch const& batch) { return trainer.step(batch); });
-  write_result(settings, "one process", static_cast<double>(training.examples()), training.seconds(),
+  write_result(settings, "one process", "", static_cast<double>(training.examples()), training.seconds(),
                evaluate(settings, [&](Batch const& batch, std::span<float> out) { trainer.predict(batch, out); }));
   return 0;
 }
@@ -202,7 +208,8 @@ int train_fleet(Settings const& settings, Model model) {
     auto const examples = settings.rows != 0 ? static_cast<double>(settings.rows * settings.epochs)
                                              : static_cast<double>(training.examples() * roles.workers);
     write_result(
-        settings, StrategyChoice::name.data(), examples, seconds,
+        settings, StrategyChoice::name, concat(", ", roles.servers.size(), " servers, ", roles.workers, " workers"),
+        examples, seconds,
         evaluate(settings, [&](Batch const& batch, std::span<float> out) { optimizer.predict(model, batch, out); }));
     if (!settings.save_dir.empty()) save(settings, fleet.client(), model, optimizer.dense_weights());
   }
@@ -220,6 +227,34 @@ int train(Settings const& settings, Model model) {
   }
   return sync ? train_fleet<Sync, Beast>(settings, std::move(model))
               : train_fleet<Async, Beast>(settings, std::move(model));
+}
+
+/// Results of several runs beside each other; the first file says what is possible.
+int compare(std::vector<std::string> const& files) {
+  auto const read = [](std::string const& path) {
+    std::ifstream file(path);
+    std::string const text{std::istreambuf_iterator<char>(file), {}};
+    boost::system::error_code error;
+    auto const value = boost::json::parse(text, error);
+    if (!file || error || !value.is_object()) throw Error(Errc::data_file, path, " is not a result of this program");
+    return value.get_object();
+  };
+  auto const number = [](boost::json::object const& object, char const* name) {
+    auto const* const value = object.if_contains(name);
+    return value != nullptr && value->is_number() ? value->to_number<double>() : 0.0;
+  };
+  auto const word = [](boost::json::object const& object, char const* name) {
+    auto const* const value = object.if_contains(name);
+    return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string("?");
+  };
+  std::printf("\n%-34s %12s %8s\n", "", "examples/s", "AUC");
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    auto const result = read(files[i]);
+    std::printf("%-34s %12.0f %8.4f\n", concat(word(result, "model"), ", ", word(result, "how")).c_str(),
+                number(result, "examples_per_second"), number(result, "auc"));
+  }
+  std::printf("%-34s %12s %8.4f\n", "possible", "", number(read(files.front()), "best_auc"));
+  return 0;
 }
 
 }  // namespace
@@ -252,6 +287,7 @@ int main(int argc, char** argv) {
   app.add_option("--rows", settings.rows, "Training rows of all workers, when known: for progress");
   app.add_option("--result", settings.result, "Write examples/s and AUC to this file, as JSON");
   app.add_option("--save_dir", settings.save_dir, "Write the model here, as .npy files");
+  app.add_option("--compare", settings.compare, "Print results beside each other: meta.json, then --result files");
   app.add_flag("--single", settings.single, "Train in this process, without servers");
   app.add_flag("--skip_broken_lines", settings.skip_broken_lines, "Count lines that cannot be read, and go on");
   try {
@@ -260,6 +296,7 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 64;
   }
   return run_main([&] {
+    if (!settings.compare.empty()) return compare(settings.compare);
     if (settings.model == "lr") return train(settings, nn::LogisticRegression{});
     if (settings.model == "deepfm") return train(settings, nn::DeepFm{.dim = settings.dim});
     return train(settings, nn::CtrDnn{.dim = settings.dim, .hidden = settings.hidden});

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# The demo: plants click data whose best possible AUC is known, trains it in one process, then as 2 servers and 2
+# workers under the launcher, and shows both beside each other.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: ./dev demo [--strategy async|sync] [--servers N] [--workers N] [--rows N] [--out DIR] [--keep]
+
+  --strategy   when gradients are applied: as they come (async, the default) or all workers' together (sync)
+  --servers    parameter servers, default 2
+  --workers    trainers, default 2
+  --rows       training rows, default 400000
+  --out        where data, logs and the model go, default build/demo
+TEXT
+}
+
+strategy=async servers=2 workers=2 rows=400000 out=build/demo
+while [ $# -gt 0 ]; do
+  case $1 in
+    --strategy | --servers | --workers | --rows | --out)
+      [ $# -ge 2 ] || { echo "demo: $1 needs a value" >&2; exit 64; }
+      declare "${1#--}=$2"
+      shift 2
+      ;;
+    --strategy=* | --servers=* | --workers=* | --rows=* | --out=*)
+      option=${1%%=*}
+      declare "${option#--}=${1#*=}"
+      shift
+      ;;
+    -h | --help) usage; exit 0 ;;
+    *) echo "demo: unknown option $1" >&2; usage >&2; exit 64 ;;
+  esac
+done
+case $strategy in async | sync) ;; *) echo "demo: --strategy is async or sync, not '$strategy'" >&2; exit 64 ;; esac
+for name in servers workers rows; do
+  [[ ${!name} =~ ^[1-9][0-9]{0,8}$ ]] || { echo "demo: --$name is a number from 1, not '${!name}'" >&2; exit 64; }
+done
+
+bin=$(cd "$(dirname "$0")/../build/bin" && pwd)
+mkdir -p "$out"
+# Data is made once for a number of rows; a half-written folder has no meta.json.
+data=$out/data-$rows
+files=$((workers > 8 ? workers : 8))
+if [ ! -f "$data/meta.json" ]; then
+  echo "demo: planting $rows rows of click data in $data"
+  "$bin/prdata" --out "$data" --rows "$rows" --test-rows 50000 --files "$files" >"$out/prdata.log" 2>&1 ||
+    { cat "$out/prdata.log" >&2; exit 1; }
+fi
+
+# A synchronous step of N workers with batch B is a step of one process with batch N * B: the same batch for both.
+batch=512 part=512
+[ "$strategy" = sync ] && part=$(((batch + workers - 1) / workers))
+common=(--train "$data/train" --test "$data/test" --rows "$rows" --seed 1)
+export OPENBLAS_NUM_THREADS=1
+
+echo "demo: logistic regression in one process"
+"$bin/ctr_dnn" --single --model lr "${common[@]}" --batch_size $batch --result "$out/lr.json" >"$out/lr.log" 2>&1 ||
+  { tail -n 5 "$out/lr.log" >&2; exit 1; }
+echo "demo: CTR-DNN in one process, on the same rows"
+"$bin/ctr_dnn" --single "${common[@]}" --batch_size $batch --result "$out/single.json" >"$out/single.log" 2>&1 ||
+  { tail -n 5 "$out/single.log" >&2; exit 1; }
+echo "demo: CTR-DNN on $servers servers and $workers workers, $strategy"
+rm -rf "$out/model"
+"$bin/prrun" --server_num "$servers" --trainer_num "$workers" --log_dir "$out/log" -- "$bin/ctr_dnn" "${common[@]}" \
+  --strategy "$strategy" --batch_size $part --result "$out/cluster.json" --save_dir "$out/model"
+
+"$bin/ctr_dnn" --compare "$data/meta.json" "$out/lr.json" "$out/single.json" "$out/cluster.json"
+printf '\nlogs   %s/log\nmodel  %s/model  (numpy.load reads it)\n' "$out" "$out"
