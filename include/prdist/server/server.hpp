@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -85,6 +86,7 @@ class Server : public std::enable_shared_from_this<Server> {
   std::mutex sessions_mutex_;
   std::vector<std::weak_ptr<detail::Session>> sessions_;
   std::atomic<bool> stopped_ = false;
+  std::optional<TimePoint> over_since_;  // of the timer alone
   Gate over_;
   Engine engine_;  // last: its threads end before what they use
 };

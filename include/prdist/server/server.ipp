@@ -49,6 +49,13 @@ PRDIST_DECL void Server::tick() {
   }
   for (auto const& session : sessions) session->check_silence(now);
 
+  if (trainers_.over()) {
+    // Trainers close their connections when they have heard the answer to their goodbye; one that does not is not
+    // waited for.
+    if (!over_since_) over_since_ = now;
+    if (now - *over_since_ > std::chrono::seconds(3)) over_.open();
+  }
+
   engine_.fail_waiting(now, [this](TableId table) {
     auto const info = catalog_.find(table);
     return Error(Errc::job_deadline, "server ", options_.index, ": a step of table '",

@@ -107,8 +107,9 @@ class MemoryEnd final : public Connection, public std::enable_shared_from_this<M
   void hold(std::shared_ptr<MemoryEnd> other) { held_ = std::move(other); }
 
   void send(Outgoing frame) override {
-    core_->post([other = other_, frame = std::move(frame)]() mutable {
-      if (auto const end = other.lock()) end->deliver(frame);
+    // Strong: what was sent arrives even when this end is gone by then.
+    core_->post([other = other_.lock(), frame = std::move(frame)]() mutable {
+      if (other) other->deliver(frame);
     });
   }
 
@@ -130,8 +131,8 @@ class MemoryEnd final : public Connection, public std::enable_shared_from_this<M
 
  private:
   void tell_peer() {
-    core_->post([other = other_] {
-      if (auto const end = other.lock()) end->end(Error(Errc::transport_closed, "the peer closed the connection"));
+    core_->post([other = other_.lock()] {
+      if (other) other->end(Error(Errc::transport_closed, "the peer closed the connection"));
     });
   }
 

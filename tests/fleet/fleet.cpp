@@ -1,0 +1,326 @@
+// Whole jobs as threads, over every transport: what a user's program sees.
+#include <prdist/fleet/fleet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <numeric>
+
+#include "../support/cluster.hpp"
+
+namespace prdist::test {
+namespace {
+
+template <class Choice>
+class FleetOver : public ::testing::Test {};
+TYPED_TEST_SUITE(FleetOver, AllTransports);
+
+TYPED_TEST(FleetOver, PullsFirstRowsAndPushesGradientsOverAnyNumberOfServers) {
+  for (std::uint32_t servers : {1U, 3U}) {
+    auto const codes = spawn<Transport<TypeParam>>(servers, 2, quick_options(), [](auto& fleet) {
+      fleet.init_worker();
+      auto& client = fleet.client();
+      SparseSpec const spec{
+          .name = "rows", .dim = 5, .optimizer = Sgd{.rate = 1}, .init = Initializer::uniform(-1, 1), .seed = 7};
+      auto const table = client.declare(spec);
+      // More keys than fit a frame, some of them twice; each worker has its own.
+      std::vector<Key> keys(30000);
+      for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = (fleet.roles().index << 20) + i % 20000;
+      std::vector<float> first(keys.size() * 5), rows(keys.size() * 5), expected(5);
+      client.pull(table, keys, first).wait();
+      for (std::size_t i = 0; i < keys.size(); i += 777) {
+        fill_first(spec.init, stream_of(spec.seed, hash_name(spec.name)), keys[i], expected);
+        for (std::size_t k = 0; k < 5; ++k) ASSERT_EQ(first[i * 5 + k], expected[k]);
+      }
+      std::vector<float> gradients(keys.size() * 5);
+      std::iota(gradients.begin(), gradients.end(), 0.0F);
+      client.push(table, keys, gradients).wait();
+      client.pull(table, keys, rows).wait();
+      for (std::size_t i = 0; i < 20000; ++i) {
+        for (std::size_t k = 0; k < 5; ++k) {
+          auto sum = first[i * 5 + k] - gradients[i * 5 + k];
+          if (i < 10000) sum -= gradients[(i + 20000) * 5 + k];
+          ASSERT_EQ(rows[i * 5 + k], sum);
+        }
+      }
+      fleet.stop_worker();
+    });
+    EXPECT_EQ(codes, std::vector<int>(servers, 0));
+  }
+}
+
+TYPED_TEST(FleetOver, DenseTablesOfAnySizeGoThereAndBack) {
+  auto const codes = spawn<Transport<TypeParam>>(2, 1, quick_options(), [](auto& fleet) {
+    fleet.init_worker();
+    auto& client = fleet.client();
+    for (std::size_t const size : {1UL, 16384UL, 16385UL, 200001UL}) {
+      DenseSpec const spec{
+          .name = concat("dense", size),
+          .parts = {{"a", size / 2, Initializer::uniform(0, 1)}, {"b", size - size / 2, Initializer::constant(3)}},
+          .optimizer = Sgd{.rate = 0.5F},
+          .seed = 3};
+      auto const table = client.declare(spec);
+      std::vector<float> weights(size), expected(size), gradients(size, 2);
+      fill_first_dense(spec, 0, expected);
+      client.pull(table, weights).wait();
+      ASSERT_EQ(weights, expected);
+      client.push(table, gradients).wait();
+      client.pull(table, weights).wait();
+      for (auto& value : expected) value -= 1;
+      ASSERT_EQ(weights, expected);
+      client.assign(table, gradients).wait();
+      client.pull(table, weights).wait();
+      ASSERT_EQ(weights, gradients);
+    }
+    fleet.stop_worker();
+  });
+  EXPECT_EQ(codes, std::vector<int>(2, 0));
+}
+
+TYPED_TEST(FleetOver, ManyThreadsMayShareOneClient) {
+  auto options = quick_options();
+  options.server_threads = 3;
+  auto const codes = spawn<Transport<TypeParam>>(2, 1, options, [](auto& fleet) {
+    fleet.init_worker();
+    auto& client = fleet.client();
+    auto const table = client.declare(SparseSpec{.name = "t", .dim = 4, .optimizer = Sgd{.rate = 1}});
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < 6; ++t) {
+      threads.emplace_back([&] {
+        std::vector<Key> keys(500);
+        std::iota(keys.begin(), keys.end(), Key{0});
+        std::vector<float> const gradients(2000, -1);
+        for (int i = 0; i < 20; ++i) client.push(table, keys, gradients).wait();
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    std::vector<Key> keys(500);
+    std::iota(keys.begin(), keys.end(), Key{0});
+    std::vector<float> rows(2000);
+    client.pull(table, keys, rows).wait();
+    EXPECT_EQ(rows, std::vector<float>(2000, 120));
+    fleet.stop_worker();
+  });
+  EXPECT_EQ(codes, std::vector<int>(2, 0));
+}
+
+TYPED_TEST(FleetOver, ADifferentDeclarationIsRefusedByName) {
+  std::atomic<int> refused = 0;
+  spawn<Transport<TypeParam>>(1, 2, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    try {
+      (void)fleet.client().declare(SparseSpec{.name = "emb", .dim = 8 + fleet.roles().index});
+    } catch (Error const& error) {
+      EXPECT_EQ(error.code(), Errc::table_mismatch);
+      EXPECT_NE(std::string(error.what()).find("table 'emb': dim is"), std::string::npos) << error.what();
+      ++refused;
+    }
+    fleet.client().barrier("both");
+    fleet.stop_worker();
+  });
+  EXPECT_EQ(refused, 1);
+}
+
+TYPED_TEST(FleetOver, ABarrierHoldsEverybody) {
+  std::atomic<int> arrived = 0;
+  spawn<Transport<TypeParam>>(2, 4, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    for (int round = 1; round <= 5; ++round) {
+      ++arrived;
+      fleet.client().barrier("round");
+      EXPECT_GE(arrived, 4 * round);
+      fleet.client().barrier("after");
+    }
+    fleet.stop_worker();
+  });
+}
+
+TYPED_TEST(FleetOver, AStepGoesOnWithoutAWorkerThatHasFinished) {
+  auto const codes = spawn<Transport<TypeParam>, Strategy<Sync>>(2, 3, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    auto& client = fleet.client();
+    auto const table =
+        client.declare(SparseSpec{.name = "t", .dim = 1, .optimizer = Sgd{.rate = 1}, .apply = ApplyRule::gather});
+    std::vector<Key> const keys = {1};
+    std::vector<float> const gradients = {-1};
+    // Worker i has i + 1 batches.
+    for (std::uint32_t step = 0; step <= fleet.roles().index; ++step) client.push(table, keys, gradients).wait();
+    client.retire();
+    client.barrier("trained");
+    std::vector<float> row(1);
+    client.pull(table, keys, row).wait();
+    EXPECT_NEAR(row[0], 3, 1e-6);  // three steps, each of mean gradient -1
+    fleet.stop_worker();
+  });
+  EXPECT_EQ(codes, std::vector<int>(2, 0));
+}
+
+TYPED_TEST(FleetOver, AWorkerThatVanishesEndsASynchronousJobForEverybody) {
+  std::atomic<int> told = 0;
+  auto const codes = spawn<Transport<TypeParam>, Strategy<Sync>>(2, 2, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    auto& client = fleet.client();
+    auto const table = client.declare(SparseSpec{.name = "t", .dim = 1, .apply = ApplyRule::gather});
+    client.barrier("start");
+    if (fleet.roles().index == 1) return;  // as if killed: no stop_worker()
+    std::vector<Key> const keys = {1, 2, 3};
+    std::vector<float> const gradients(3);
+    try {
+      client.push(table, keys, gradients).wait();
+    } catch (Error const& error) {
+      EXPECT_EQ(error.code(), Errc::job_peer_lost) << error.what();
+      EXPECT_NE(std::string(error.what()).find("trainer 1 is lost"), std::string::npos) << error.what();
+      ++told;
+    }
+    fleet.stop_worker();
+  });
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(codes, std::vector<int>(2, 75));
+}
+
+TYPED_TEST(FleetOver, AsynchronousWorkersGoOnWithoutALostOne) {
+  auto const codes = spawn<Transport<TypeParam>>(1, 2, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    auto& client = fleet.client();
+    auto const table = client.declare(SparseSpec{.name = "t", .dim = 1});
+    client.barrier("start");
+    if (fleet.roles().index == 1) return;
+    std::vector<Key> const keys = {1, 2, 3};
+    std::vector<float> const gradients(3);
+    for (int i = 0; i < 50; ++i) client.push(table, keys, gradients).wait();
+    fleet.stop_worker();
+  });
+  EXPECT_EQ(codes, std::vector<int>{75});
+}
+
+TEST(Fleet, AServerThatEndsIsNamedAtOnce) {
+  auto const hub = std::make_shared<MemoryHub>();
+  std::vector<Endpoint> const endpoints = {{"s", 1}, {"s", 2}};
+  auto stays =
+      std::make_unique<Fleet<Transport<Memory>>>(Roles{Role::server, 0, endpoints, 1}, Memory{hub}, quick_options());
+  auto goes =
+      std::make_unique<Fleet<Transport<Memory>>>(Roles{Role::server, 1, endpoints, 1}, Memory{hub}, quick_options());
+  stays->init_server();
+  goes->init_server();
+  Fleet<Transport<Memory>> worker{Roles{Role::worker, 0, endpoints, 1}, Memory{hub}, quick_options()};
+  worker.init_worker();
+  auto const table = worker.client().declare(SparseSpec{.name = "t", .dim = 1});
+  std::vector<Key> keys(100);
+  std::iota(keys.begin(), keys.end(), Key{0});
+  std::vector<float> rows(100);
+  worker.client().pull(table, keys, rows).wait();
+  goes.reset();
+  try {
+    worker.client().pull(table, keys, rows).wait();
+    FAIL() << "a pull from a server that is gone";
+  } catch (Error const& error) {
+    EXPECT_EQ(error.code(), Errc::transport_closed);
+    EXPECT_NE(std::string(error.what()).find("worker 0 -> server 1 at s:2"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Fleet, WaitingForServersEndsWithADiagnosisPerEndpoint) {
+  auto const [silent, descriptor] = listening_socket();
+  auto const [refusing, closed] = listening_socket();
+  ::close(closed);
+  auto options = quick_options();
+  options.wait_for_servers = std::chrono::milliseconds(100);
+  Fleet<Transport<Beast>> worker{Roles{Role::worker, 0, {refusing, {"no-such-host.invalid", 1}, silent}, 1}, options};
+  std::vector<std::string> lines;
+  set_log([&](Level, std::string_view line) { lines.emplace_back(line); });
+  try {
+    worker.init_worker();
+    FAIL() << "there are no servers";
+  } catch (Error const& error) {
+    std::string const what = error.what();
+    EXPECT_NE(what.find("worker 0: 3 of 3 servers were not ready within 0.1 s"), std::string::npos) << what;
+    EXPECT_NE(what.find(concat(to_string(refusing), ": connection refused")), std::string::npos) << what;
+    EXPECT_NE(what.find("no-such-host.invalid:1: the host name is not known"), std::string::npos) << what;
+    EXPECT_NE(what.find(concat(to_string(silent), ": connected, but no answer")), std::string::npos) << what;
+    EXPECT_EQ(exit_code(error.code()), 75);
+  }
+  set_log(detail::log_to_stderr);
+  ::close(descriptor);
+}
+
+TEST(Fleet, SaysTheLinesUsersLookFor) {
+  std::mutex mutex;
+  std::string lines;
+  set_log([&](Level, std::string_view line) {
+    std::lock_guard const lock(mutex);
+    lines += concat(line, '\n');
+  });
+  spawn<Transport<Tcp>>(1, 1, quick_options(), [](auto& fleet) {
+    fleet.init_worker();
+    fleet.stop_worker();
+  });
+  set_log(detail::log_to_stderr);
+  for (auto const* const line : {"Server listening on 127.0.0.1:", " selected port: ", "Communicator start",
+                                 "init rpc client with trainer_id 0", "async/tcp/cpu worker 0/1 servers 1"}) {
+    EXPECT_NE(lines.find(line), std::string::npos) << line << " is missing in\n" << lines;
+  }
+}
+
+TEST(Fleet, WorkersOfAnotherJobAreTurnedAway) {
+  auto const hub = std::make_shared<MemoryHub>();
+  std::vector<Endpoint> const endpoints = {{"s", 1}};
+  Fleet<Transport<Memory>> server{Roles{Role::server, 0, endpoints, 2}, Memory{hub}, quick_options()};
+  server.init_server();
+  auto const turned_away = [&](Roles roles, std::string const& why) {
+    Fleet<Transport<Memory>> worker{std::move(roles), Memory{hub}, quick_options()};
+    try {
+      worker.init_worker();
+      ADD_FAILURE() << "was let in: " << why;
+    } catch (Error const& error) {
+      EXPECT_EQ(error.code(), Errc::config_contradiction) << error.what();
+      EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+    }
+  };
+  turned_away({Role::worker, 0, endpoints, 3}, "PADDLE_TRAINERS_NUM must be the same everywhere");
+  turned_away({Role::worker, 2, endpoints, 2}, "compare PADDLE_TRAINER_ID and PADDLE_TRAINERS_NUM");
+  Fleet<Transport<Memory>> first{Roles{Role::worker, 0, endpoints, 2}, Memory{hub}, quick_options()};
+  first.init_worker();
+  turned_away({Role::worker, 0, endpoints, 2}, "a trainer with this id is already connected");
+}
+
+TEST(Fleet, VerbsOfTheOtherRoleAreRefused) {
+  Memory const memory(std::make_shared<MemoryHub>());
+  Fleet<Transport<Memory>> worker{Roles{Role::worker, 0, {{"s", 1}}, 1}, memory, quick_options()};
+  EXPECT_THROW(worker.init_server(), Error);
+  EXPECT_THROW((void)worker.run_server(), Error);
+  EXPECT_THROW((void)worker.client(), Error);
+  Fleet<Transport<Memory>> server{Roles{Role::server, 0, {{"s", 1}}, 1}, memory, quick_options()};
+  EXPECT_THROW(server.init_worker(), Error);
+  EXPECT_THROW((void)server.run_server(), Error);
+}
+
+TEST(Fleet, ShapesThatDoNotFitAreNamedBeforeAnythingIsSent) {
+  spawn<Transport<Memory>>(1, 1, quick_options(), [](auto& fleet) {
+    fleet.init_worker();
+    auto& client = fleet.client();
+    auto const table = client.declare(SparseSpec{.name = "t", .dim = 3});
+    auto const dense = client.declare(DenseSpec{.name = "d", .parts = {{"w", 10, {}}}});
+    std::vector<Key> const keys(4);
+    std::vector<float> wrong(11);
+    for (auto const& call : std::vector<std::function<void()>>{
+             [&] { client.pull(table, keys, wrong).wait(); }, [&] { client.push(table, keys, wrong).wait(); },
+             [&] { client.pull(dense, wrong).wait(); }, [&] { client.push(dense, wrong).wait(); },
+             [&] { (void)client.declare(SparseSpec{.name = "", .dim = 3}); },
+             [&] { (void)client.declare(SparseSpec{.name = "x", .dim = 0}); }}) {
+      try {
+        call();
+        ADD_FAILURE() << "a wrong shape went through";
+      } catch (Error const& error) {
+        EXPECT_EQ(error.code(), Errc::table_shape) << error.what();
+      }
+    }
+    std::vector<float> nothing;
+    client.pull(table, {}, nothing).wait();
+    client.push(table, {}, nothing).wait();
+    fleet.stop_worker();
+  });
+}
+
+}  // namespace
+}  // namespace prdist::test
