@@ -28,3 +28,9 @@ TEST(Momentum, VelocityStandsBehindTheWeights) {
   EXPECT_EQ(row_floats(Momentum{}, 7), 14U);
   EXPECT_EQ(test::one_step(Momentum{.rate = 0.5F}, {1, -2, 4}), (std::vector<float>{-0.5F, 1, -2, 1, -2, 4}));
 }
+
+// The two rules share one expression: what only Nesterov's needs must not overflow in the plain one.
+TEST(Momentum, AVelocityNearTheLargestFloatStaysFinite) {
+  auto const row = test::one_step(Momentum{.rate = 1e-3F, .momentum = 0.9F}, {3e38F});
+  EXPECT_FLOAT_EQ(row[0], -3e35F);
+}
