@@ -131,8 +131,9 @@ class SparseTable {
       // As many rows as there are already, up to a limit: small tables stay small.
       auto const most = slab_bytes / stride_ == 0 ? 1 : slab_bytes / stride_;
       auto const rows = size_ < 8 ? std::size_t{8} : size_;
-      slab_left_ = rows < most ? rows : most;
-      slab_ = static_cast<std::byte*>(arena_->allocate(slab_left_ * stride_));
+      auto const count = rows < most ? rows : most;
+      slab_ = static_cast<std::byte*>(arena_->allocate(count * stride_));
+      slab_left_ = count;
     }
     auto* const start = slab_;
     slab_ += stride_;
