@@ -40,7 +40,8 @@ class ShardGroup {
 
   /// Applies one command to the shards of this group; keys and ranges of other shards are passed over. Tickets of
   /// gathered pushes that are now applied are appended to `released`.
-  /// @throws Error table.memory; what the command had changed by then stays changed.
+  /// @throws Error table.unknown before anything is changed, or table.memory: what the command had changed by then
+  /// stays changed.
   void apply(Command const& command, std::vector<Ticket>& released) {
     std::visit([&](auto const& it) { on(it, released); }, command);
   }
@@ -90,7 +91,7 @@ class ShardGroup {
   }
 
   void on(PushRows const& it, std::vector<Ticket>& released) {
-    auto& [shards, gathering] = sparse_.at(it.table);
+    auto& [shards, gathering] = declared(sparse_, it.table);
     if (shards.spec().apply == ApplyRule::immediate) {
       shards.push(it.keys, it.gradients);
       released.push_back(it.ticket);
@@ -101,7 +102,7 @@ class ShardGroup {
   }
 
   void on(PushDense const& it, std::vector<Ticket>& released) {
-    auto& [table, gathering] = dense_.at(it.table);
+    auto& [table, gathering] = declared(dense_, it.table);
     if (table.spec().apply == ApplyRule::immediate) {
       table.push(it.first, it.count, it.gradients);
       released.push_back(it.ticket);
@@ -112,7 +113,7 @@ class ShardGroup {
   }
 
   void on(AssignDense const& it, std::vector<Ticket>&) {
-    dense_.at(it.table).table.assign(it.first, it.count, it.weights);
+    declared(dense_, it.table).table.assign(it.first, it.count, it.weights);
   }
 
   void on(Leave const& it, std::vector<Ticket>& released) {
@@ -126,6 +127,13 @@ class ShardGroup {
       auto& table = dense.table;
       dense.gathering.release(members_, released, [&](auto const& step) { table.push_weighted(step); });
     }
+  }
+
+  template <class Table>
+  [[nodiscard]] static Table& declared(std::map<TableId, Table>& tables, TableId id) {
+    auto const it = tables.find(id);
+    if (it == tables.end()) throw Error(Errc::table_unknown, "table ", id, " was not declared to this server");
+    return it->second;
   }
 
   std::bitset<shard_count> owned_;
