@@ -21,10 +21,6 @@ namespace {
 constexpr TableId sparse_id = 1, dense_id = 2;
 constexpr std::size_t dim = 4;
 
-std::bitset<shard_count> every_shard() {
-  return std::bitset<shard_count>().set();
-}
-
 SparseSpec sparse_spec(ApplyRule apply, Optimizer optimizer = Adam{.rate = 0.01F}) {
   return {.name = "embedding",
           .dim = dim,
@@ -49,7 +45,8 @@ DeclareDense declare(DenseSpec const& spec) {
 /// A push that owns its keys and gradients.
 PushRows rows_of(std::uint32_t trainer, std::vector<Key> keys, std::vector<float> gradients, Ticket ticket = 0,
                  bool last = true, std::uint32_t weight = 1) {
-  auto const own = std::make_shared<std::pair<std::vector<Key>, std::vector<float>>>(std::move(keys), std::move(gradients));
+  auto const own =
+      std::make_shared<std::pair<std::vector<Key>, std::vector<float>>>(std::move(keys), std::move(gradients));
   return {sparse_id, trainer, weight, last, ticket, own->first, own->second, own};
 }
 
@@ -332,8 +329,8 @@ TEST(ShardGroup, ReadingATableThatWasNotDeclaredReadsNothing) {
 
 TEST(ShardGroup, WritingATableThatWasNotDeclaredIsRefused) {
   Groups group(1, 1);
-  for (Command const& command : std::vector<Command>{rows_of(0, {7}, {1, 1, 1, 1}), dense_of(0, {1}),
-                                                     AssignDense{dense_id, 0, 0, {}, {}}}) {
+  for (Command const& command :
+       std::vector<Command>{rows_of(0, {7}, {1, 1, 1, 1}), dense_of(0, {1}), AssignDense{dense_id, 0, 0, {}, {}}}) {
     auto const error = test::thrown([&] { group.apply(command); });
     EXPECT_EQ(error.code(), Errc::table_unknown);
     EXPECT_TRUE(test::holds(error.what(), "was not declared to this server"));
