@@ -91,25 +91,27 @@ class ShardGroup {
   }
 
   void on(PushRows const& it, std::vector<Ticket>& released) {
-    auto& [shards, gathering] = declared(sparse_, it.table);
+    auto& sparse = declared(sparse_, it.table);
+    auto& shards = sparse.shards;
     if (shards.spec().apply == ApplyRule::immediate) {
       shards.push(it.keys, it.gradients);
       released.push_back(it.ticket);
       return;
     }
-    gathering.add(it);
-    gathering.release(members_, released, [&](auto const& step) { shards.push_weighted(step); });
+    sparse.gathering.add(it);
+    sparse.gathering.release(members_, released, [&](auto const& step) { shards.push_weighted(step); });
   }
 
   void on(PushDense const& it, std::vector<Ticket>& released) {
-    auto& [table, gathering] = declared(dense_, it.table);
+    auto& dense = declared(dense_, it.table);
+    auto& table = dense.table;
     if (table.spec().apply == ApplyRule::immediate) {
       table.push(it.first, it.count, it.gradients);
       released.push_back(it.ticket);
       return;
     }
-    gathering.add(it);
-    gathering.release(members_, released, [&](auto const& step) { table.push_weighted(step); });
+    dense.gathering.add(it);
+    dense.gathering.release(members_, released, [&](auto const& step) { table.push_weighted(step); });
   }
 
   void on(AssignDense const& it, std::vector<Ticket>&) {
