@@ -50,7 +50,14 @@ prdist_check(checks.compile_budget 120 compile_budget.py ${compiler})
 prdist_check(compile_fail.harness 120 compile_fail/selftest.py ${compiler})
 # Each names a file of compile_fail/: it must not compile, and the compiler must say what the file expects.
 foreach(case IN ITEMS
-    concat_of_a_struct)
+    concat_of_a_struct
+    device_without_gather
+    fleet_with_bare_choice
+    fleet_with_foreign_value
+    fleet_with_two_strategies
+    fleet_without_hub
+    strategy_without_step
+    transport_without_connect)
   prdist_check(compile_fail.${case} 120 compile_fail/run.py
     ${compiler} ${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/${case}.cpp)
 endforeach()

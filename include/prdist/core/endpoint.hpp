@@ -32,13 +32,14 @@ struct Endpoint {
   auto const colon = text.rfind(':');
   if (colon == std::string_view::npos) return wrong("has no port");
   auto host = text.substr(0, colon);
+  if (host.find_first_of(" \t\r\n/@,") != std::string_view::npos) return wrong("has a character no host name has");
   if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);
   } else if (host.find(':') != std::string_view::npos) {
     return wrong("looks like IPv6 without brackets");
   }
   if (host.empty()) return wrong("has no host");
-  if (host.find_first_of(" \t/@,[]") != std::string_view::npos) return wrong("has a character no host name has");
+  if (host.find_first_of("[]") != std::string_view::npos) return wrong("has a character no host name has");
   std::uint16_t port = 0;
   if (!parse_number(text.substr(colon + 1), port) || port == 0) return wrong("has no port between 1 and 65535");
   return Endpoint{std::string(host), port};

@@ -29,18 +29,18 @@ struct Momentum {
 
   template <class Sqrt>
   struct Row {
-    float rate, momentum, ahead;
+    float rate, momentum, of_velocity, of_gradient;
     template <class V>
     constexpr void operator()(V& w, V* state, V const& g) const {
       V const v = momentum * state[0] + g;
       state[0] = v;
-      // ahead is 0 or 1: the plain rule and Nesterov's in one expression, without a branch per element.
-      w -= rate * (v + ahead * (g + momentum * v - v));
+      // 1 and 0, or momentum and 1: the plain rule and Nesterov's in one expression, without a branch per element.
+      w -= rate * (of_velocity * v + of_gradient * g);
     }
   };
   template <class Sqrt>
   constexpr Row<Sqrt> begin_row(float*) const {
-    return {rate, momentum, nesterov ? 1.0F : 0.0F};
+    return {rate, momentum, nesterov ? momentum : 1.0F, nesterov ? 1.0F : 0.0F};
   }
 
   friend bool operator==(Momentum const&, Momentum const&) = default;

@@ -29,6 +29,7 @@ class Arena {
   /// A zeroed block of `bytes`, aligned to a cache line.
   /// @throws Error table.memory when the system gives no more.
   [[nodiscard]] void* allocate(std::size_t bytes) {
+    if (bytes > most) refuse(bytes);
     bytes = round_up(bytes, line);
     if (auto const spare = spare_.find(bytes); spare != spare_.end() && !spare->second.empty()) {
       auto* const block = spare->second.back();
@@ -52,6 +53,7 @@ class Arena {
  private:
   static constexpr std::size_t line = 64;
   static constexpr std::size_t huge_page = std::size_t{2} << 20;
+  static constexpr std::size_t most = std::size_t{1} << 56;  // beyond any address space, and rounding cannot wrap
 
   static constexpr std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
@@ -60,10 +62,7 @@ class Arena {
     auto const size = round_up(std::max(bytes, total_ / 16), huge_page);
     // One huge page more, to start at a boundary; the parts outside are given back at once.
     auto* const start = ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (start == MAP_FAILED) {
-      throw Error(Errc::table_memory, "cannot take ", size >> 20, " MiB more beside the ", total_ >> 20,
-                  " MiB of this thread's tables: give the server more memory or spread the job over more servers");
-    }
+    if (start == MAP_FAILED) refuse(size);
     auto const at = reinterpret_cast<std::uintptr_t>(start);
     auto const aligned = round_up(at, huge_page);
     if (aligned > at) ::munmap(start, aligned - at);
@@ -75,6 +74,11 @@ class Arena {
     ::madvise(next_, size, MADV_HUGEPAGE);  // a wish: without it the table is slower, not wrong
     chunks_.emplace_back(next_, size);
     total_ += size;
+  }
+
+  [[noreturn]] void refuse(std::size_t bytes) const {
+    throw Error(Errc::table_memory, "cannot take ", bytes >> 20, " MiB more beside the ", total_ >> 20,
+                " MiB of this thread's tables: give the server more memory or spread the job over more servers");
   }
 
   std::vector<std::pair<void*, std::size_t>> chunks_;

@@ -49,7 +49,10 @@ class Gathering {
   /// Members whose part of the waiting step has not come; empty when no step is waiting.
   [[nodiscard]] std::vector<std::uint32_t> missing(std::set<std::uint32_t> const& members) const {
     std::vector<std::uint32_t> absent;
-    if (queues_.empty()) return absent;
+    // Half a part of one that has left will never be whole: it is no step.
+    bool waiting = false;
+    for (auto const& [trainer, queue] : queues_) waiting = waiting || members.contains(trainer) || ready(trainer);
+    if (!waiting) return absent;
     for (auto const member : members) {
       if (!ready(member)) absent.push_back(member);
     }

@@ -40,7 +40,8 @@ class ShardGroup {
 
   /// Applies one command to the shards of this group; keys and ranges of other shards are passed over. Tickets of
   /// gathered pushes that are now applied are appended to `released`.
-  /// @throws Error table.memory; what the command had changed by then stays changed.
+  /// @throws Error table.unknown before anything is changed, or table.memory: what the command had changed by then
+  /// stays changed.
   void apply(Command const& command, std::vector<Ticket>& released) {
     std::visit([&](auto const& it) { on(it, released); }, command);
   }
@@ -90,31 +91,31 @@ class ShardGroup {
   }
 
   void on(PushRows const& it, std::vector<Ticket>& released) {
-    auto& shards = sparse_.at(it.table).shards;
-    auto& gathering = sparse_.at(it.table).gathering;
+    auto& sparse = declared(sparse_, it.table);
+    auto& shards = sparse.shards;
     if (shards.spec().apply == ApplyRule::immediate) {
       shards.push(it.keys, it.gradients);
       released.push_back(it.ticket);
       return;
     }
-    gathering.add(it);
-    gathering.release(members_, released, [&](auto const& step) { shards.push_weighted(step); });
+    sparse.gathering.add(it);
+    sparse.gathering.release(members_, released, [&](auto const& step) { shards.push_weighted(step); });
   }
 
   void on(PushDense const& it, std::vector<Ticket>& released) {
-    auto& table = dense_.at(it.table).table;
-    auto& gathering = dense_.at(it.table).gathering;
+    auto& dense = declared(dense_, it.table);
+    auto& table = dense.table;
     if (table.spec().apply == ApplyRule::immediate) {
       table.push(it.first, it.count, it.gradients);
       released.push_back(it.ticket);
       return;
     }
-    gathering.add(it);
-    gathering.release(members_, released, [&](auto const& step) { table.push_weighted(step); });
+    dense.gathering.add(it);
+    dense.gathering.release(members_, released, [&](auto const& step) { table.push_weighted(step); });
   }
 
   void on(AssignDense const& it, std::vector<Ticket>&) {
-    dense_.at(it.table).table.assign(it.first, it.count, it.weights);
+    declared(dense_, it.table).table.assign(it.first, it.count, it.weights);
   }
 
   void on(Leave const& it, std::vector<Ticket>& released) {
@@ -128,6 +129,13 @@ class ShardGroup {
       auto& table = dense.table;
       dense.gathering.release(members_, released, [&](auto const& step) { table.push_weighted(step); });
     }
+  }
+
+  template <class Table>
+  [[nodiscard]] static Table& declared(std::map<TableId, Table>& tables, TableId id) {
+    auto const it = tables.find(id);
+    if (it == tables.end()) throw Error(Errc::table_unknown, "table ", id, " was not declared to this server");
+    return it->second;
   }
 
   std::bitset<shard_count> owned_;

@@ -7,6 +7,7 @@
 // Lookups come in two steps, probe() and find(), so that a caller with many keys can prefetch between them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -95,7 +96,6 @@ class SparseTable {
   static constexpr unsigned address_bits = 48;
   static constexpr std::uint64_t address_mask = (std::uint64_t{1} << address_bits) - 1;
   static constexpr std::uint32_t split_at = segment_slots * 13 / 16;
-  static constexpr unsigned max_depth = 24;
   static constexpr std::size_t slab_bytes = 64 * 1024;
 
   struct Segment {
@@ -131,8 +131,9 @@ class SparseTable {
       // As many rows as there are already, up to a limit: small tables stay small.
       auto const most = slab_bytes / stride_ == 0 ? 1 : slab_bytes / stride_;
       auto const rows = size_ < 8 ? std::size_t{8} : size_;
-      slab_left_ = rows < most ? rows : most;
-      slab_ = static_cast<std::byte*>(arena_->allocate(slab_left_ * stride_));
+      auto const count = rows < most ? rows : most;
+      slab_ = static_cast<std::byte*>(arena_->allocate(count * stride_));
+      slab_left_ = count;
     }
     auto* const start = slab_;
     slab_ += stride_;
@@ -151,8 +152,10 @@ class SparseTable {
   void split(std::uint64_t split_hash) {
     auto const which = owner_[index_of(split_hash)];
     auto const depth = segments_[which].depth;
-    if (depth >= max_depth) {
-      throw Error(Errc::table_memory, "more than ", segment_slots / 2, " keys agree in ", max_depth + used_bits_,
+    // So deep, a segment has less than one key on average when hashes are random, and this one is full. Every bit
+    // more would double the directory.
+    if (std::max(size_, segment_slots) >> depth == 0) {
+      throw Error(Errc::table_memory, "more than ", segment_slots / 2, " keys agree in ", depth + used_bits_,
                   " bits of their hash: they were chosen to collide, and the table refuses to grow for them");
     }
     if (depth == depth_) {

@@ -33,6 +33,11 @@ inline boost::json::object json_of(Optimizer const& optimizer) {
   return object;
 }
 
+/// A name from outside, as it may stand in a message.
+inline std::string shown(std::string_view name) {
+  return name.size() <= most_name ? std::string(name) : concat(name.substr(0, 64), "...");
+}
+
 /// Reads fields of one JSON object; the first thing that is wrong stops it.
 class FieldReader {
  public:
@@ -86,6 +91,21 @@ class FieldReader {
     if (error_.empty()) error_ = concat(where_, name.empty() ? "" : ".", name, ' ', what);
   }
 
+  /// Reads the object in a field; what is wrong inside is wrong here.
+  template <class Read>
+  void read_object(std::string_view name, Read&& read_inside) {
+    if (auto const* const value = get(name)) read_element(*value, name, read_inside);
+  }
+  template <class Read>
+  void read_element(boost::json::value const& value, std::string_view name, Read&& read_inside) {
+    FieldReader inside(value, concat(where_, '.', name));
+    read_inside(inside);
+    if (error_.empty()) error_ = inside.error();
+  }
+
+  /// Later errors speak of `where`.
+  void rename(std::string where) { where_ = std::move(where); }
+
   [[nodiscard]] std::string const& error() const { return error_; }
 
  private:
@@ -94,32 +114,30 @@ class FieldReader {
   std::string error_;
 };
 
-inline Initializer read_initializer(FieldReader& reader, std::string const& where) {
+inline Initializer read_initializer(FieldReader& reader) {
   Initializer init;
-  auto const* const value = reader.get("init");
-  if (value == nullptr) return init;
-  FieldReader fields(*value, concat(where, ".init"));
-  std::string kind;
-  fields.read("kind", kind);
-  fields.read("first", init.first);
-  fields.read("second", init.second);
-  using Kind = Initializer::Kind;
-  bool known = false;
-  for (auto const each : {Kind::constant, Kind::uniform, Kind::normal}) {
-    if (kind == name_of(each)) {
-      init.kind = each;
-      known = true;
+  reader.read_object("init", [&](FieldReader& fields) {
+    std::string kind;
+    fields.read("kind", kind);
+    fields.read("first", init.first);
+    fields.read("second", init.second);
+    using Kind = Initializer::Kind;
+    bool known = false;
+    for (auto const each : {Kind::constant, Kind::uniform, Kind::normal}) {
+      if (kind == name_of(each)) {
+        init.kind = each;
+        known = true;
+      }
     }
-  }
-  if (!known) fields.fail("kind", concat("'", kind, "' is not constant, uniform or normal"));
-  if (!fields.error().empty()) reader.fail("init", fields.error());
+    if (!known) fields.fail("kind", concat("'", shown(kind), "' is not constant, uniform or normal"));
+  });
   return init;
 }
 
 template <std::size_t Index = 0>
 Optimizer read_optimizer_named(FieldReader& fields, std::string_view name) {
   if constexpr (Index == std::variant_size_v<Optimizer>) {
-    fields.fail("name", concat("'", name, "' is no optimizer of this server"));
+    fields.fail("name", concat("'", shown(name), "' is no optimizer of this server"));
     return {};
   } else {
     using Rule = std::variant_alternative_t<Index, Optimizer>;
@@ -130,14 +148,13 @@ Optimizer read_optimizer_named(FieldReader& fields, std::string_view name) {
   }
 }
 
-inline Optimizer read_optimizer(FieldReader& reader, std::string const& where) {
-  auto const* const value = reader.get("optimizer");
-  if (value == nullptr) return {};
-  FieldReader fields(*value, concat(where, ".optimizer"));
-  std::string name;
-  fields.read("name", name);
-  auto optimizer = read_optimizer_named(fields, name);
-  if (!fields.error().empty()) reader.fail("optimizer", fields.error());
+inline Optimizer read_optimizer(FieldReader& reader) {
+  Optimizer optimizer;
+  reader.read_object("optimizer", [&](FieldReader& fields) {
+    std::string name;
+    fields.read("name", name);
+    optimizer = read_optimizer_named(fields, name);
+  });
   return optimizer;
 }
 
@@ -145,7 +162,8 @@ inline ApplyRule read_apply(FieldReader& reader) {
   std::string name;
   reader.read("apply", name);
   if (name == name_of(ApplyRule::gather)) return ApplyRule::gather;
-  if (name != name_of(ApplyRule::immediate)) reader.fail("apply", concat("'", name, "' is not immediate or gather"));
+  if (name != name_of(ApplyRule::immediate))
+    reader.fail("apply", concat("'", shown(name), "' is not immediate or gather"));
   return ApplyRule::immediate;
 }
 
@@ -184,8 +202,9 @@ PRDIST_DECL std::string to_json(AnySpec const& spec) {
 
 PRDIST_DECL Result<void> check(AnySpec const& spec) {
   auto const& name = name_of(spec);
+  auto const shown = detail::shown(name);
   auto const wrong = [&](auto const&... what) {
-    return Error(Errc::table_shape, concat("table '", name, "': ", what...));
+    return Error(Errc::table_shape, concat("table '", shown, "': ", what...));
   };
   if (name.empty() || name.size() > detail::most_name)
     return wrong("its name has ", name.size(), " characters, between 1 and 256 are allowed");
@@ -216,10 +235,10 @@ PRDIST_DECL Result<void> check(AnySpec const& spec) {
     std::size_t size = 0;
     for (auto const& part : dense.parts) {
       if (part.size > detail::most_floats || (size += part.size) > detail::most_floats) {
-        return wrong("part '", part.name, "' makes it larger than ", detail::most_floats, " floats");
+        return wrong("part '", detail::shown(part.name), "' makes it larger than ", detail::most_floats, " floats");
       }
       if (!detail::finite(part.init))
-        return wrong("a number of the initializer of part '", part.name, "' is not finite");
+        return wrong("a number of the initializer of part '", detail::shown(part.name), "' is not finite");
     }
     if (size == 0) return wrong("it has no elements");
   }
@@ -233,38 +252,38 @@ PRDIST_DECL Result<AnySpec> spec_from_json(std::string_view text) {
   detail::FieldReader reader(value, "declaration");
   std::string name, kind;
   reader.read("name", name);
+  if (reader.error().empty()) reader.rename(concat("table '", detail::shown(name), "'"));
   reader.read("kind", kind);
-  auto const where = concat("table '", name, "'");
   AnySpec spec;
   if (kind == "sparse") {
     SparseSpec sparse{.name = name};
     reader.read("dim", sparse.dim);
     reader.read("seed", sparse.seed);
-    sparse.optimizer = detail::read_optimizer(reader, where);
-    sparse.init = detail::read_initializer(reader, where);
+    sparse.optimizer = detail::read_optimizer(reader);
+    sparse.init = detail::read_initializer(reader);
     sparse.apply = detail::read_apply(reader);
     spec = std::move(sparse);
   } else if (kind == "dense") {
     DenseSpec dense{.name = name};
     reader.read("seed", dense.seed);
-    dense.optimizer = detail::read_optimizer(reader, where);
+    dense.optimizer = detail::read_optimizer(reader);
     dense.apply = detail::read_apply(reader);
     auto const* const parts = reader.get("parts");
     if (parts != nullptr && !parts->is_array()) reader.fail("parts", "is not a list");
     if (parts != nullptr && parts->is_array()) {
       for (auto const& each : parts->get_array()) {
-        detail::FieldReader fields(each, concat(where, ".parts"));
-        DensePart part;
-        fields.read("name", part.name);
-        fields.read("size", part.size);
-        part.init = detail::read_initializer(fields, where);
-        if (!fields.error().empty()) reader.fail("parts", fields.error());
-        dense.parts.push_back(std::move(part));
+        reader.read_element(each, "parts", [&](detail::FieldReader& fields) {
+          DensePart part;
+          fields.read("name", part.name);
+          fields.read("size", part.size);
+          part.init = detail::read_initializer(fields);
+          dense.parts.push_back(std::move(part));
+        });
       }
     }
     spec = std::move(dense);
   } else {
-    reader.fail("kind", concat("'", kind, "' is not sparse or dense"));
+    reader.fail("kind", concat("'", detail::shown(kind), "' is not sparse or dense"));
   }
   if (!reader.error().empty()) return Error(Errc::wire_message, reader.error());
   if (auto const checked = check(spec); !checked) return checked.error();

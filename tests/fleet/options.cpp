@@ -1,0 +1,74 @@
+#include <prdist/fleet/options.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../support/thrown.hpp"
+#include "environment.hpp"
+
+using namespace prdist;
+using namespace std::chrono_literals;
+using test::thrown;
+using test::Variables;
+
+TEST(Options, DefaultsHoldWithoutVariables) {
+  auto const options = options_from_env(Variables{});
+  EXPECT_EQ(options.deadline, 60s);
+  EXPECT_EQ(options.wait_for_servers, 120s);
+  EXPECT_EQ(options.wait_for_workers, 30min);
+  EXPECT_EQ(options.lost_after, 60s);
+  EXPECT_EQ(options.retry_every, 3s);
+  EXPECT_EQ(options.server_threads, 1U);
+  EXPECT_EQ(options.seed, 0U);
+}
+
+TEST(Options, EachVariableSetsItsOwn) {
+  auto const options = options_from_env(Variables{{{"FLAGS_rpc_deadline", "1500"},
+                                                   {"PRDIST_WAIT_SERVERS", "11"},
+                                                   {"PRDIST_WAIT_WORKERS", "12"},
+                                                   {"PRDIST_LOST_AFTER", "13"},
+                                                   {"PRDIST_SERVER_THREADS", "4"}}});
+  EXPECT_EQ(options.deadline, 1500ms) << "milliseconds, as Paddle has them";
+  EXPECT_EQ(options.wait_for_servers, 11s);
+  EXPECT_EQ(options.wait_for_workers, 12s);
+  EXPECT_EQ(options.lost_after, 13s);
+  EXPECT_EQ(options.server_threads, 4U);
+}
+
+TEST(Options, NotWaitingForServersIsAllowed) {
+  EXPECT_EQ(options_from_env(Variables{{{"PRDIST_WAIT_SERVERS", "0"}}}).wait_for_servers, 0s);
+}
+
+TEST(Options, TheLongestTimesDoNotOverflow) {
+  auto const options =
+      options_from_env(Variables{{{"FLAGS_rpc_deadline", "1000000000"}, {"PRDIST_WAIT_WORKERS", "1000000000"}}});
+  EXPECT_EQ(options.deadline, 1000000s);
+  EXPECT_EQ(options.wait_for_workers, 1000000000s);
+  auto const now = TimePoint(std::chrono::steady_clock::now());
+  EXPECT_GT(now + options.wait_for_workers, now);
+}
+
+TEST(Options, WhatIsNoNumberInItsBoundsIsNamed) {
+  struct Variable {
+    char const* name;
+    char const* bounds;
+    std::vector<std::string> wrong;
+  };
+  for (auto const& [name, bounds, wrong] :
+       std::vector<Variable>{{"FLAGS_rpc_deadline", "1 to 1000000000", {"", "0", "-5", "1s", "1.5", "1000000001"}},
+                             {"PRDIST_WAIT_SERVERS", "0 to 1000000000", {"", "-1", "forever", "1000000001"}},
+                             {"PRDIST_WAIT_WORKERS", "1 to 1000000000", {"", "0", "-1", "x"}},
+                             {"PRDIST_LOST_AFTER", "1 to 1000000000", {"", "0", "-1", "x"}},
+                             {"PRDIST_SERVER_THREADS", "1 to 256", {"", "0", "257", "-1", "two", "99999999999"}}}) {
+    for (auto const& value : wrong) {
+      Variables const variables{{{name, value}}};
+      auto const error = thrown([&] { (void)options_from_env(variables); });
+      EXPECT_EQ(error.what(),
+                concat("prdist[config.invalid] ", name, "='", value, "': a number from ", bounds, " is expected"));
+    }
+  }
+}

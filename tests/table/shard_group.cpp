@@ -1,0 +1,353 @@
+#include <prdist/table/shard_group.hpp>
+
+#include <gtest/gtest.h>
+
+#include <bitset>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../support/random.hpp"
+#include "../support/thrown.hpp"
+
+using namespace prdist;
+using test::Random;
+
+namespace {
+
+constexpr TableId sparse_id = 1, dense_id = 2;
+constexpr std::size_t dim = 4;
+
+SparseSpec sparse_spec(ApplyRule apply, Optimizer optimizer = Adam{.rate = 0.01F}) {
+  return {.name = "embedding",
+          .dim = dim,
+          .optimizer = std::move(optimizer),
+          .init = Initializer::uniform(-0.1F, 0.1F),
+          .apply = apply,
+          .seed = 1};
+}
+
+DenseSpec dense_spec(ApplyRule apply, Optimizer optimizer = Adam{.rate = 0.01F}) {
+  return {.name = "dense",
+          .parts = {{"w", 2 * range_floats + 9, Initializer::normal(0, 1)}},
+          .optimizer = std::move(optimizer),
+          .apply = apply,
+          .seed = 1};
+}
+
+DeclareDense declare(DenseSpec const& spec) {
+  return {dense_id, spec, Placement(1).ranges_of(hash_name(spec.name), spec.size(), 0)};
+}
+
+/// A push that owns its keys and gradients.
+PushRows rows_of(std::uint32_t trainer, std::vector<Key> keys, std::vector<float> gradients, Ticket ticket = 0,
+                 bool last = true, std::uint32_t weight = 1) {
+  auto const own =
+      std::make_shared<std::pair<std::vector<Key>, std::vector<float>>>(std::move(keys), std::move(gradients));
+  return {sparse_id, trainer, weight, last, ticket, own->first, own->second, own};
+}
+
+PushDense dense_of(std::uint32_t trainer, std::vector<float> gradients, Ticket ticket = 0, std::uint32_t weight = 1) {
+  auto const own = std::make_shared<std::vector<float>>(std::move(gradients));
+  return {dense_id, trainer, weight, true, ticket, 0, range_count(own->size()), *own, own};
+}
+
+/// Some groups that share the shards, told the same commands as the threads of a server are.
+class Groups {
+ public:
+  Groups(std::size_t count, std::uint32_t trainers) {
+    for (std::size_t g = 0; g < count; ++g) {
+      std::bitset<shard_count> owned;
+      for (std::size_t shard = 0; shard < shard_count; ++shard) owned[shard] = shard % count == g;
+      groups_.push_back(std::make_unique<ShardGroup>(owned, trainers));
+    }
+  }
+
+  /// The tickets that a group releases; the same in each.
+  std::vector<Ticket> apply(Command const& command) {
+    std::vector<Ticket> first;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      std::vector<Ticket> released;
+      groups_[g]->apply(command, released);
+      if (g == 0) first = released;
+      EXPECT_EQ(released, first) << "group " << g;
+    }
+    return first;
+  }
+
+  std::vector<float> pull(std::vector<Key> const& keys) const {
+    std::vector<float> rows(keys.size() * dim, -99.0F);
+    for (auto const& group : groups_) group->pull(sparse_id, keys, rows);
+    return rows;
+  }
+  std::vector<float> pull_dense(std::size_t size) const {
+    std::vector<float> weights(size, -99.0F);
+    for (auto const& group : groups_) group->pull_dense(dense_id, 0, range_count(size), weights);
+    return weights;
+  }
+  std::size_t rows() const {
+    std::size_t sum = 0;
+    for (auto const& group : groups_) sum += group->rows(sparse_id);
+    return sum;
+  }
+  ShardGroup& operator[](std::size_t g) { return *groups_[g]; }
+
+ private:
+  std::vector<std::unique_ptr<ShardGroup>> groups_;
+};
+
+std::vector<Key> random_keys(Random& random, std::size_t count, std::size_t distinct) {
+  std::vector<Key> keys(count);
+  for (auto& key : keys) key = random.below(distinct);
+  return keys;
+}
+
+/// A job of two trainers in all its variety, as commands.
+std::vector<Command> history(ApplyRule apply) {
+  auto const dense = dense_spec(apply);
+  std::vector<Command> commands{DeclareSparse{sparse_id, sparse_spec(apply)}, declare(dense)};
+  Random random(11);
+  for (int step = 0; step < 6; ++step) {
+    for (std::uint32_t trainer = 0; trainer < 2; ++trainer) {
+      auto const count = random.below(300);
+      bool const in_two = step % 2 == 0;
+      auto keys = random_keys(random, count, 500);
+      auto gradients = random.numbers(count * dim);
+      commands.emplace_back(rows_of(trainer, keys, gradients, commands.size(), !in_two, 3 + trainer));
+      if (in_two) commands.emplace_back(rows_of(trainer, keys, gradients, commands.size(), true, 3 + trainer));
+      commands.emplace_back(dense_of(trainer, random.numbers(dense.size()), commands.size(), 3 + trainer));
+    }
+    if (step == 3) {
+      auto const weights = std::make_shared<std::vector<float>>(random.numbers(range_floats));
+      commands.emplace_back(AssignDense{dense_id, 1, 1, *weights, weights});
+    }
+  }
+  commands.emplace_back(Leave{1});
+  commands.emplace_back(rows_of(0, {1, 2, 3}, random.numbers(3 * dim), commands.size()));
+  return commands;
+}
+
+std::vector<Key> asked_keys() {
+  std::vector<Key> keys(600);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i;
+  return keys;
+}
+
+}  // namespace
+
+TEST(ShardGroup, TheNumberOfThreadsDoesNotMatter) {
+  for (auto const apply : {ApplyRule::immediate, ApplyRule::gather}) {
+    Groups one(1, 2), three(3, 2), many(7, 2);
+    for (auto const& command : history(apply)) {
+      auto const released = one.apply(command);
+      EXPECT_EQ(three.apply(command), released);
+      EXPECT_EQ(many.apply(command), released);
+    }
+    auto const size = dense_spec(apply).size();
+    EXPECT_EQ(three.pull(asked_keys()), one.pull(asked_keys()));
+    EXPECT_EQ(many.pull(asked_keys()), one.pull(asked_keys()));
+    EXPECT_EQ(three.pull_dense(size), one.pull_dense(size));
+    EXPECT_EQ(many.pull_dense(size), one.pull_dense(size));
+    EXPECT_EQ(three.rows(), one.rows());
+    EXPECT_GT(one.rows(), 300U);
+  }
+}
+
+TEST(ShardGroup, TheSameCommandsGiveTheSameBytes) {
+  for (auto const apply : {ApplyRule::immediate, ApplyRule::gather}) {
+    std::vector<float> first, first_dense;
+    for (int run = 0; run < 2; ++run) {
+      Groups group(1, 2);
+      for (auto const& command : history(apply)) group.apply(command);
+      auto const rows = group.pull(asked_keys()), dense = group.pull_dense(dense_spec(apply).size());
+      if (run == 0) {
+        first = rows;
+        first_dense = dense;
+      }
+      EXPECT_EQ(std::memcmp(rows.data(), first.data(), rows.size() * sizeof(float)), 0);
+      EXPECT_EQ(std::memcmp(dense.data(), first_dense.data(), dense.size() * sizeof(float)), 0);
+    }
+  }
+}
+
+TEST(ShardGroup, ImmediatePushesAreAppliedAndReleasedAtOnce) {
+  Groups group(1, 2);
+  group.apply(DeclareSparse{sparse_id, sparse_spec(ApplyRule::immediate, Sgd{.rate = 1})});
+  auto const before = group.pull({7});
+  EXPECT_EQ(group.rows(), 0U) << "a pull inserts nothing";
+  EXPECT_EQ(group.apply(rows_of(0, {7}, {1, 1, 1, 1}, 42)), (std::vector<Ticket>{42}));
+  auto const after = group.pull({7});
+  for (std::size_t k = 0; k < dim; ++k) EXPECT_EQ(after[k], before[k] - 1);
+  EXPECT_EQ(group.rows(), 1U);
+  EXPECT_EQ(group.apply(rows_of(0, {}, {}, 43)), (std::vector<Ticket>{43})) << "an empty push is acknowledged";
+  EXPECT_TRUE(group[0].missing(sparse_id).empty());
+}
+
+TEST(ShardGroup, GatheredPushesWaitForEveryTrainer) {
+  Groups group(2, 3);
+  group.apply(DeclareSparse{sparse_id, sparse_spec(ApplyRule::gather)});
+  auto const before = group.pull({7});
+  EXPECT_TRUE(group.apply(rows_of(1, {7}, {1, 1, 1, 1}, 101)).empty());
+  EXPECT_TRUE(group.apply(rows_of(2, {7}, {1, 1, 1, 1}, 102)).empty());
+  EXPECT_EQ(group.pull({7}), before);
+  EXPECT_EQ(group.rows(), 0U);
+  EXPECT_EQ(group[0].missing(sparse_id), (std::vector<std::uint32_t>{0}));
+  EXPECT_EQ(group[1].missing(sparse_id), (std::vector<std::uint32_t>{0})) << "also where none of the keys lie";
+  // An empty push counts too: a trainer whose batch has no key on this server.
+  EXPECT_EQ(group.apply(rows_of(0, {}, {}, 100)), (std::vector<Ticket>{100, 101, 102}));
+  EXPECT_NE(group.pull({7}), before);
+  EXPECT_TRUE(group[0].missing(sparse_id).empty());
+}
+
+TEST(ShardGroup, TheOrderOfArrivalDoesNotMatterBitForBit) {
+  for (int kind = 0; kind < 2; ++kind) {
+    auto const run = [&](std::vector<std::uint32_t> const& order) {
+      Groups group(1, 3);
+      auto const dense = dense_spec(ApplyRule::gather);
+      group.apply(DeclareSparse{sparse_id, sparse_spec(ApplyRule::gather)});
+      group.apply(declare(dense));
+      for (int step = 0; step < 4; ++step) {
+        for (auto const trainer : order) {
+          Random random(static_cast<std::uint64_t>(step) * 3 + trainer);
+          // Numbers of very different size, so that a sum in another order is another float.
+          auto keys = random_keys(random, 200, 50);
+          auto gradients = random.numbers(200 * dim);
+          for (auto& each : gradients) each *= std::pow(10.0F, static_cast<float>(trainer) * 3 - 3);
+          auto wide = random.numbers(dense.size());
+          for (auto& each : wide) each *= std::pow(10.0F, static_cast<float>(trainer) * 3 - 3);
+          if (kind == 0) group.apply(rows_of(trainer, keys, gradients, 0, true, trainer + 1));
+          if (kind == 1) group.apply(dense_of(trainer, wide, 0, trainer + 1));
+        }
+      }
+      return kind == 0 ? group.pull(asked_keys()) : group.pull_dense(dense.size());
+    };
+    auto const expected = run({0, 1, 2});
+    EXPECT_EQ(run({2, 1, 0}), expected);
+    EXPECT_EQ(run({1, 2, 0}), expected);
+  }
+}
+
+TEST(ShardGroup, LeaveReleasesWhatOthersWaitFor) {
+  Groups group(1, 2);
+  auto const dense = dense_spec(ApplyRule::gather, Sgd{.rate = 1});
+  group.apply(DeclareSparse{sparse_id, sparse_spec(ApplyRule::gather, Sgd{.rate = 1})});
+  group.apply(declare(dense));
+  auto const row = group.pull({7});
+  auto const weights = group.pull_dense(dense.size());
+  EXPECT_TRUE(group.apply(rows_of(0, {7}, {1, 1, 1, 1}, 5)).empty());
+  EXPECT_TRUE(group.apply(dense_of(0, std::vector<float>(dense.size(), 1.0F), 6)).empty());
+  EXPECT_EQ(group.apply(Leave{1}), (std::vector<Ticket>{5, 6}));
+  EXPECT_EQ(group.pull({7})[0], row[0] - 1) << "the whole share is the one's that is left";
+  EXPECT_EQ(group.pull_dense(dense.size())[range_floats], weights[range_floats] - 1);
+  EXPECT_EQ(group.apply(rows_of(0, {7}, {1, 1, 1, 1}, 7)), (std::vector<Ticket>{7}));
+  EXPECT_TRUE(group.apply(Leave{1}).empty()) << "leaving twice is leaving";
+  EXPECT_TRUE(group.apply(Leave{0}).empty());
+}
+
+TEST(ShardGroup, PartsOfOneThatLeftCountInTheirStep) {
+  Groups group(1, 2);
+  group.apply(DeclareSparse{sparse_id, sparse_spec(ApplyRule::gather, Sgd{.rate = 1})});
+  auto const before = group.pull({7})[0];
+  EXPECT_TRUE(group.apply(rows_of(1, {7}, {4, 4, 4, 4}, 11)).empty());
+  EXPECT_TRUE(group.apply(Leave{1}).empty()) << "trainer 0 has not given its part";
+  EXPECT_EQ(group.apply(rows_of(0, {7}, {2, 2, 2, 2}, 1)), (std::vector<Ticket>{1, 11}));
+  EXPECT_EQ(group.pull({7})[0], before - 3);
+}
+
+// What Strategy<Sync> promises: N trainers with batch B train as one with batch N * B.
+TEST(ShardGroup, ASynchronousStepOfManyIsOneStepOfTheWholeBatch) {
+  constexpr std::uint32_t trainers = 4;
+  constexpr std::size_t steps = 30, distinct = 40;
+  for (Optimizer const& rule : {Optimizer(Sgd{.rate = 0.1F}), Optimizer(Adagrad{.rate = 0.1F}),
+                                Optimizer(Adam{.rate = 0.01F}), Optimizer(Momentum{.rate = 0.05F})}) {
+    Groups many(3, trainers), one(1, 1);
+    many.apply(DeclareSparse{sparse_id, sparse_spec(ApplyRule::gather, rule)});
+    one.apply(DeclareSparse{sparse_id, sparse_spec(ApplyRule::gather, rule)});
+    Random random(21);
+    for (std::size_t step = 0; step < steps; ++step) {
+      std::vector<std::vector<Key>> keys;
+      std::vector<std::vector<float>> gradients;  // of the mean loss of each trainer's own examples
+      std::vector<std::uint32_t> examples;
+      double all = 0;
+      for (std::uint32_t t = 0; t < trainers; ++t) {
+        examples.push_back(static_cast<std::uint32_t>(1 + random.below(64)));
+        keys.push_back(random_keys(random, 20, distinct));
+        gradients.push_back(random.numbers(20 * dim));
+        all += examples.back();
+      }
+      std::vector<std::vector<double>> mean(distinct, std::vector<double>(dim));
+      std::vector<bool> present(distinct);
+      for (std::uint32_t t = 0; t < trainers; ++t) {
+        many.apply(rows_of(t, keys[t], gradients[t], 0, true, examples[t]));
+        for (std::size_t i = 0; i < keys[t].size(); ++i) {
+          present[keys[t][i]] = true;
+          for (std::size_t k = 0; k < dim; ++k) {
+            mean[keys[t][i]][k] += examples[t] / all * double{gradients[t][i * dim + k]};
+          }
+        }
+      }
+      std::vector<Key> whole_keys;
+      std::vector<float> whole;
+      for (Key key = 0; key < distinct; ++key) {
+        if (!present[key]) continue;
+        whole_keys.push_back(key);
+        for (auto const each : mean[key]) whole.push_back(static_cast<float>(each));
+      }
+      one.apply(rows_of(0, whole_keys, whole, 0, true, static_cast<std::uint32_t>(all)));
+    }
+    std::vector<Key> every(distinct);
+    for (Key key = 0; key < distinct; ++key) every[key] = key;
+    auto const distributed = many.pull(every), local = one.pull(every);
+    for (std::size_t i = 0; i < local.size(); ++i) {
+      ASSERT_NEAR(distributed[i], local[i], 1e-5) << name_of(rule) << ", element " << i;
+    }
+  }
+}
+
+TEST(ShardGroup, ASecondDeclarationOfATableChangesNothing) {
+  Groups group(1, 1);
+  group.apply(DeclareSparse{sparse_id, sparse_spec(ApplyRule::immediate)});
+  group.apply(rows_of(0, {7}, {1, 1, 1, 1}));
+  auto const row = group.pull({7});
+  auto other = sparse_spec(ApplyRule::immediate);
+  other.seed = 99;
+  group.apply(DeclareSparse{sparse_id, other});
+  EXPECT_EQ(group.pull({7}), row);
+  EXPECT_EQ(group.rows(), 1U);
+}
+
+TEST(ShardGroup, ReadingATableThatWasNotDeclaredReadsNothing) {
+  Groups group(1, 1);
+  EXPECT_EQ(group.pull({7}), std::vector<float>(dim, -99.0F));
+  EXPECT_EQ(group.pull_dense(10), std::vector<float>(10, -99.0F));
+  EXPECT_EQ(group.rows(), 0U);
+  EXPECT_TRUE(group[0].missing(sparse_id).empty());
+}
+
+TEST(ShardGroup, WritingATableThatWasNotDeclaredIsRefused) {
+  Groups group(1, 1);
+  for (Command const& command :
+       std::vector<Command>{rows_of(0, {7}, {1, 1, 1, 1}), dense_of(0, {1}), AssignDense{dense_id, 0, 0, {}, {}}}) {
+    auto const error = test::thrown([&] { group.apply(command); });
+    EXPECT_EQ(error.code(), Errc::table_unknown);
+    EXPECT_TRUE(test::holds(error.what(), "was not declared to this server"));
+  }
+}
+
+TEST(ShardGroup, CountsItsMemory) {
+  Groups group(1, 1);
+  EXPECT_EQ(group[0].bytes(), 0U);
+  group.apply(DeclareSparse{sparse_id, sparse_spec(ApplyRule::immediate)});
+  auto const empty = group[0].bytes();
+  EXPECT_GT(empty, 0U);
+  Random random(31);
+  std::vector<Key> keys(100000);
+  for (auto& key : keys) key = random.bits();
+  group.apply(rows_of(0, keys, random.numbers(keys.size() * dim)));
+  // Adam's row of four is 14 floats and the key: 64 bytes, and some 15 beside it.
+  EXPECT_GT(group[0].bytes(), keys.size() * 64);
+  EXPECT_LT(group[0].bytes(), empty + keys.size() * 110);
+}

@@ -1,0 +1,201 @@
+#include <prdist/table/sparse_table.hpp>
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "../support/random.hpp"
+#include "../support/thrown.hpp"
+
+using namespace prdist;
+using test::holds;
+using test::key_with_hash;
+using test::Random;
+using test::thrown;
+
+namespace {
+
+float* insert(SparseTable& table, Key key) {
+  return table.insert(hash_key(key), key);
+}
+
+float* find(SparseTable const& table, Key key) {
+  auto const hash = hash_key(key);
+  auto* const direct = table.find(hash, key);
+  // The two-step lookup must say the same.
+  EXPECT_EQ(table.find(hash, key, table.probe(hash)), direct) << key;
+  return direct;
+}
+
+/// What ids look like in the wild, and what they should not.
+std::vector<Key> all_sorts_of_keys() {
+  std::set<Key> keys{0, std::numeric_limits<Key>::max(), Key{1} << 63};
+  Random random(3);
+  for (Key i = 0; i < 50000; ++i) keys.insert(i);                              // sequential
+  for (Key i = 0; i < 50000; ++i) keys.insert(0xabcd000000000000ULL | i * 7);  // a field number in the high bits
+  for (Key i = 0; i < 30000; ++i) keys.insert(i << 32);                        // only high bits differ
+  for (Key i = 1; i < 20000; ++i) keys.insert(0 - i);                          // all ones in front
+  while (keys.size() < 210000) keys.insert(random.bits());
+  std::vector<Key> shuffled(keys.begin(), keys.end());
+  for (std::size_t i = shuffled.size(); i > 1; --i) std::swap(shuffled[i - 1], shuffled[random.below(i)]);
+  return shuffled;
+}
+
+}  // namespace
+
+TEST(SparseTable, AgreesWithAnUnorderedMap) {
+  constexpr std::size_t floats = 3;
+  Arena arena;
+  SparseTable table(arena, floats, 0);
+  std::unordered_map<Key, std::pair<float*, float>> model;
+  auto const keys = all_sorts_of_keys();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    auto const key = keys[i];
+    ASSERT_EQ(find(table, key), nullptr) << key;
+    auto* const row = insert(table, key);
+    for (std::size_t k = 0; k < floats; ++k) ASSERT_EQ(row[k], 0.0F) << "a new row is zero";
+    auto const mark = static_cast<float>(i);
+    row[0] = row[1] = row[2] = mark;
+    model[key] = {row, mark};
+    ASSERT_EQ(table.size(), model.size());
+  }
+  // Growth has moved no row and mixed none up.
+  for (auto const& [key, expected] : model) {
+    auto const* const row = find(table, key);
+    ASSERT_EQ(row, expected.first) << key;
+    for (std::size_t k = 0; k < floats; ++k) ASSERT_EQ(row[k], expected.second) << key;
+  }
+  Random random(4);
+  for (int i = 0; i < 100000; ++i) {
+    auto const key = random.bits();
+    if (!model.contains(key)) {
+      ASSERT_EQ(find(table, key), nullptr) << key;
+    }
+  }
+  std::size_t visited = 0;
+  table.for_each([&](Key key, float const* row) {
+    ++visited;
+    auto const it = model.find(key);
+    ASSERT_NE(it, model.end());
+    ASSERT_EQ(it->second.first, row);
+    model.erase(it);
+  });
+  EXPECT_EQ(visited, keys.size());
+  EXPECT_TRUE(model.empty());
+}
+
+// As in a shard: all keys agree in the bits that chose it.
+TEST(SparseTable, GrowsByTheBitsBelowThoseThatChoseTheShard) {
+  Arena arena;
+  SparseTable table(arena, 2, 8);
+  Random random(5);
+  std::vector<std::pair<Key, float*>> rows;
+  for (int i = 0; i < 30000; ++i) {
+    auto const key = key_with_hash(0x5aULL << 56 | random.bits() >> 8);
+    rows.emplace_back(key, insert(table, key));
+  }
+  for (auto const& [key, row] : rows) ASSERT_EQ(find(table, key), row);
+  // 30000 rows of 16 bytes with their slots; one segment per row would be 120 MB.
+  EXPECT_LE(arena.bytes(), std::size_t{4} << 20);
+}
+
+TEST(SparseTable, KeysWhoseSlotsLookAlikeAreToldApart) {
+  Arena arena;
+  SparseTable table(arena, 1, 0);
+  // The same home slot and the same tag: the low 25 bits of the hash. Only the key itself tells.
+  auto const alike = [](std::uint64_t i) { return key_with_hash(i << 25 | 0x1234567); };
+  std::vector<float*> rows;
+  for (std::uint64_t i = 0; i < 300; ++i) rows.push_back(insert(table, alike(i)));
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    EXPECT_NE(table.probe(hash_key(alike(i))), nullptr);
+    EXPECT_EQ(find(table, alike(i)), rows[i]);
+  }
+  auto const absent = alike(300);
+  EXPECT_NE(table.probe(hash_key(absent)), nullptr) << "the slot alone cannot tell";
+  EXPECT_EQ(find(table, absent), nullptr);
+}
+
+TEST(SparseTable, OrderOfVisitsDependsOnTheInsertionsAlone) {
+  auto const order = [] {
+    Arena arena;
+    SparseTable table(arena, 1, 0);
+    Random random(6);
+    for (int i = 0; i < 5000; ++i) insert(table, random.bits());
+    std::vector<Key> keys;
+    table.for_each([&](Key key, float const*) { keys.push_back(key); });
+    return keys;
+  };
+  auto const first = order();
+  EXPECT_EQ(first.size(), 5000U);
+  EXPECT_EQ(order(), first);
+}
+
+TEST(SparseTable, RowsOfAnySizeStandApart) {
+  for (std::size_t const floats : {1U, 2U, 3U, 9U, 17U, 1000U, 40000U}) {
+    Arena arena;
+    SparseTable table(arena, floats, 0);
+    std::vector<float*> rows;
+    for (Key key = 0; key < 20; ++key) {
+      rows.push_back(insert(table, key));
+      for (std::size_t k = 0; k < floats; ++k) rows.back()[k] = static_cast<float>(key);
+    }
+    for (Key key = 0; key < 20; ++key) {
+      ASSERT_EQ(find(table, key), rows[key]);
+      for (std::size_t k = 0; k < floats; ++k) ASSERT_EQ(rows[key][k], static_cast<float>(key)) << floats;
+    }
+  }
+}
+
+TEST(SparseTable, RefusesKeysThatWereChosenToCollide) {
+  Arena arena;
+  SparseTable table(arena, 1, 8);
+  std::vector<Key> taken;
+  auto const attack = [&] {
+    for (std::uint64_t i = 0; i < 2000; ++i) {
+      auto const key = key_with_hash(0x77ULL << 56 | i);
+      insert(table, key);
+      taken.push_back(key);
+    }
+  };
+  auto const error = thrown(attack);
+  EXPECT_EQ(error.code(), Errc::table_memory);
+  EXPECT_TRUE(holds(error.what(), "more than 256 keys agree in "));
+  EXPECT_TRUE(
+      holds(error.what(), " bits of their hash: they were chosen to collide, and the table refuses to grow for them"));
+  EXPECT_GE(taken.size(), 256U);
+  // Nothing is lost or half done, and honest keys are still served.
+  for (auto const key : taken) ASSERT_NE(find(table, key), nullptr);
+  EXPECT_EQ(table.size(), taken.size());
+  Random random(7);
+  for (int i = 0; i < 5000; ++i) {
+    auto const key = key_with_hash(0x77ULL << 56 | 1ULL << 55 | random.bits() >> 9);
+    auto* const row = insert(table, key);
+    ASSERT_EQ(find(table, key), row);
+  }
+}
+
+// The directory doubles with every bit in which keys agree: an attacker must not get megabytes for a few hundred keys.
+TEST(SparseTable, RefusesCollidingKeysBeforeTheyCostMuch) {
+  Arena arena;
+  SparseTable table(arena, 1, 0);
+  std::string text = thrown([&] {
+                       for (std::uint64_t i = 0; i < 2000; ++i) insert(table, key_with_hash(i));
+                     }).what();
+  text = text.substr(text.find("agree in ") + 9);
+  EXPECT_LE(std::stoi(text), 10) << "2^bits entries for some hundred keys";
+}
+
+TEST(SparseTable, StaysWholeWhenMemoryRunsOut) {
+  Arena arena;
+  SparseTable table(arena, std::size_t{1} << 45, 0);  // a row no machine has
+  for (Key key = 1; key <= 3; ++key) {
+    EXPECT_EQ(thrown([&] { insert(table, key); }).code(), Errc::table_memory) << "key " << key;
+    EXPECT_EQ(table.size(), 0U);
+    EXPECT_EQ(find(table, key), nullptr);
+  }
+}

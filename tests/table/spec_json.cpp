@@ -1,0 +1,289 @@
+#include <prdist/table/spec_json.hpp>
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../support/random.hpp"
+#include "../support/thrown.hpp"
+
+using namespace prdist;
+using test::holds;
+using test::Random;
+
+namespace {
+
+SparseSpec sparse() {
+  return {.name = "embedding", .dim = 8, .optimizer = Adam{}, .init = Initializer::uniform(-1, 1)};
+}
+
+DenseSpec dense() {
+  return {.name = "tower", .parts = {{"w", 100, Initializer::normal(0, 1)}, {"b", 10, {}}}};
+}
+
+/// Any finite float at all.
+float any_float(Random& random) {
+  for (;;) {
+    auto const value = std::bit_cast<float>(static_cast<std::uint32_t>(random.bits()));
+    if (std::isfinite(value)) return value;
+  }
+}
+
+Initializer any_initializer(Random& random) {
+  return {static_cast<Initializer::Kind>(random.below(3)), any_float(random), any_float(random)};
+}
+
+Optimizer any_optimizer(Random& random) {
+  Optimizer const all[]{Sgd{}, Momentum{}, Adagrad{}, Adam{}};
+  auto optimizer = all[random.below(4)];
+  std::visit(
+      [&](auto& rule) {
+        rule.fields(rule, [&](char const*, auto& value) {
+          if constexpr (std::is_same_v<std::remove_reference_t<decltype(value)>, bool>) {
+            value = random.below(2) == 1;
+          } else {
+            value = any_float(random);
+          }
+        });
+      },
+      optimizer);
+  return optimizer;
+}
+
+std::string any_name(Random& random) {
+  static constexpr std::string_view letters[]{"a",  "Z", "0",  "/",        "_",           "\"",
+                                              "\\", " ", "\n", "\xc3\xa9", "\xe8\xa1\xa8"};
+  std::string name = "t";
+  for (auto left = random.below(40); left > 0; --left) name += letters[random.below(std::size(letters))];
+  return name;
+}
+
+AnySpec any_spec(Random& random) {
+  auto const apply = random.below(2) == 0 ? ApplyRule::immediate : ApplyRule::gather;
+  if (random.below(2) == 0) {
+    return SparseSpec{any_name(random), 1 + random.below(65536), any_optimizer(random), any_initializer(random), apply,
+                      random.bits()};
+  }
+  DenseSpec spec{.name = any_name(random)};
+  for (auto left = 1 + random.below(5); left > 0; --left) {
+    spec.parts.push_back({any_name(random), 1 + random.below(1000000), any_initializer(random)});
+  }
+  spec.optimizer = any_optimizer(random);
+  spec.apply = apply;
+  spec.seed = random.bits();
+  return spec;
+}
+
+/// The text of a good declaration with one stretch of it replaced.
+std::string edited(AnySpec const& spec, std::string const& from, std::string const& to) {
+  auto text = to_json(spec);
+  auto const at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from << " is not in " << text;
+  return text.replace(at, from.size(), to);
+}
+
+Error error_of(std::string const& text) {
+  auto const spec = spec_from_json(text);
+  EXPECT_FALSE(spec) << text;
+  return spec ? Error() : spec.error();
+}
+
+}  // namespace
+
+TEST(SpecJson, EveryDeclarationReadsBackAsItself) {
+  Random random(1);
+  for (int i = 0; i < 2000; ++i) {
+    auto const spec = any_spec(random);
+    auto const text = to_json(spec);
+    auto const back = spec_from_json(text);
+    ASSERT_TRUE(back) << text << ": " << back.error().what();
+    ASSERT_EQ(*back, spec) << text;
+    ASSERT_EQ(difference(*back, spec), "");
+    ASSERT_EQ(name_of(*back), name_of(spec));
+  }
+}
+
+TEST(SpecJson, AWireNeighbourCanReadIt) {
+  EXPECT_EQ(to_json(SparseSpec{.name = "e", .dim = 8, .optimizer = Sgd{.rate = 0.5F}, .seed = ~std::uint64_t{0}}),
+            R"({"name":"e","kind":"sparse","dim":8,"optimizer":{"name":"sgd","rate":5E-1},)"
+            R"("init":{"kind":"constant","first":0E0,"second":0E0},"apply":"immediate","seed":18446744073709551615})");
+}
+
+TEST(SpecJson, AFieldThatIsWrongIsNamedWithItsTable) {
+  struct Case {
+    AnySpec spec;
+    char const* from;
+    char const* to;
+    char const* text;
+  };
+  for (auto const& [spec, from, to, text] : std::vector<Case>{
+           {sparse(), R"("name":"embedding",)", "", "declaration.name is missing"},
+           {sparse(), R"("name":"embedding")", R"("name":7)", "declaration.name is not a text"},
+           {sparse(), R"("kind":"sparse",)", "", "table 'embedding'.kind is missing"},
+           {sparse(), R"("kind":"sparse")", R"("kind":"fast")", "table 'embedding'.kind 'fast' is not sparse or dense"},
+           {sparse(), R"("dim":8,)", "", "table 'embedding'.dim is missing"},
+           {sparse(), R"("dim":8)", R"("dim":"8")", "table 'embedding'.dim is not a number in range"},
+           {sparse(), R"("dim":8)", R"("dim":-8)", "table 'embedding'.dim is not a number in range"},
+           {sparse(), R"("dim":8)", R"("dim":8.5)", "table 'embedding'.dim is not a number in range"},
+           {sparse(), R"("dim":8)", R"("dim":1e300)", "table 'embedding'.dim is not a number in range"},
+           {sparse(), R"("dim":8)", R"("dim":99999999999999999999)", "table 'embedding'.dim is not a number in range"},
+           {sparse(), R"("dim":8)", R"("dim":null)", "table 'embedding'.dim is not a number in range"},
+           {sparse(), R"("seed":0)", R"("seed":-1)", "table 'embedding'.seed is not a number in range"},
+           {sparse(), R"("apply":"immediate")", R"("apply":"later")",
+            "table 'embedding'.apply 'later' is not immediate or gather"},
+           {sparse(), R"("name":"adam")", R"("name":"lamb")",
+            "table 'embedding'.optimizer.name 'lamb' is no optimizer of this server"},
+           {sparse(), R"("beta1":)", R"("beta":)", "table 'embedding'.optimizer.beta1 is missing"},
+           {sparse(), R"("kind":"uniform")", R"("kind":"magic")",
+            "table 'embedding'.init.kind 'magic' is not constant, uniform or normal"},
+           {sparse(), R"("first":-1E0)", R"("first":true)", "table 'embedding'.init.first is not a number in range"},
+           {sparse(), R"("optimizer":{)", R"("optimizer":[],"x":{)", "table 'embedding'.optimizer is not an object"},
+           {sparse(), R"("init":{)", R"("init":3,"x":{)", "table 'embedding'.init is not an object"},
+           {dense(), R"("parts":[)", R"("parts":1,"x":[)", "table 'tower'.parts is not a list"},
+           {dense(), R"("parts":[)", R"("x":[)", "table 'tower'.parts is missing"},
+           {dense(), R"([{"name":"w")", R"([7,{"name":"w")", "table 'tower'.parts is not an object"},
+           {dense(), R"("size":100)", R"("size":-1)", "table 'tower'.parts.size is not a number in range"},
+           {dense(), R"("kind":"normal")", R"("kind":"odd")",
+            "table 'tower'.parts.init.kind 'odd' is not constant, uniform or normal"},
+       }) {
+    auto const error = error_of(edited(spec, from, to));
+    EXPECT_EQ(error.code(), Errc::wire_message) << to;
+    EXPECT_EQ(error.what(), concat("prdist[wire.message] ", text));
+  }
+  auto const nesterov = error_of(edited(SparseSpec{.name = "e", .dim = 1, .optimizer = Momentum{}}, "false", "0"));
+  EXPECT_STREQ(nesterov.what(), "prdist[wire.message] table 'e'.optimizer.nesterov is not true or false");
+}
+
+TEST(SpecJson, WhatIsNotJsonOrNotAnObjectIsSaidToBe) {
+  for (auto const* text : {"", "{", "nonsense", R"({"name":"e"} trailing)", "{\"name\":\"\xff\"}"}) {
+    auto const error = error_of(text);
+    EXPECT_EQ(error.code(), Errc::wire_message);
+    EXPECT_TRUE(holds(error.what(), "a table declaration is not JSON: ")) << text;
+  }
+  for (auto const* text : {"[]", "7", "null", "\"sparse\""}) {
+    EXPECT_STREQ(error_of(text).what(), "prdist[wire.message] declaration is not an object");
+  }
+}
+
+TEST(SpecJson, DeepAndHugeTextsAreRefusedOrReadButNeverCrash) {
+  std::string const deep(1000000, '[');
+  EXPECT_TRUE(holds(error_of(deep).what(), "is not JSON"));
+  std::string objects;
+  for (int i = 0; i < 100000; ++i) objects += "{\"a\":";
+  EXPECT_TRUE(holds(error_of(objects).what(), "is not JSON"));
+  auto const long_name = error_of(edited(sparse(), "embedding", std::string(5000000, 'x')));
+  EXPECT_EQ(long_name.code(), Errc::table_shape);
+  EXPECT_LT(std::string_view(long_name.what()).size(), 1000U) << "the message must not carry the whole name";
+  auto const digits = error_of(edited(sparse(), R"("dim":8)", "\"dim\":" + std::string(1000000, '9')));
+  EXPECT_EQ(digits.code(), Errc::wire_message);
+}
+
+TEST(SpecJson, EveryTruncationIsRefused) {
+  for (auto const& text : {to_json(sparse()), to_json(dense())}) {
+    for (std::size_t size = 0; size < text.size(); ++size) EXPECT_FALSE(spec_from_json(text.substr(0, size)));
+  }
+}
+
+TEST(SpecJson, RandomDamageIsReadOrRefusedButNeverCrashes) {
+  Random random(2);
+  std::size_t refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    auto text = to_json(any_spec(random));
+    for (auto left = 1 + random.below(4); left > 0; --left) {
+      text[random.below(text.size())] = static_cast<char>(random.bits());
+    }
+    refused += spec_from_json(text) ? 0 : 1;
+  }
+  EXPECT_GT(refused, 1000U);
+}
+
+TEST(SpecJson, CheckNamesTheTableAndWhatIsWrong) {
+  auto const nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  auto const wrong = [](AnySpec const& spec) {
+    auto const result = check(spec);
+    EXPECT_FALSE(result);
+    EXPECT_TRUE(result || result.error().code() == Errc::table_shape);
+    return result ? std::string() : std::string(result.error().message());
+  };
+  auto const sparse_with = [&](auto const& change) {
+    auto spec = sparse();
+    change(spec);
+    return wrong(spec);
+  };
+  auto const dense_with = [&](auto const& change) {
+    auto spec = dense();
+    change(spec);
+    return wrong(spec);
+  };
+  EXPECT_EQ(sparse_with([](auto& it) { it.name = ""; }),
+            "table '': its name has 0 characters, between 1 and 256 are allowed");
+  EXPECT_TRUE(holds(sparse_with([](auto& it) { it.name = std::string(257, 'x'); }),
+                    "its name has 257 characters, between 1 and 256 are allowed"));
+  EXPECT_EQ(sparse_with([](auto& it) { it.dim = 0; }), "table 'embedding': dim is 0, between 1 and 65536 are allowed");
+  EXPECT_EQ(sparse_with([](auto& it) { it.dim = 65537; }),
+            "table 'embedding': dim is 65537, between 1 and 65536 are allowed");
+  for (auto const bad : {nan, inf, -inf}) {
+    EXPECT_EQ(sparse_with([&](auto& it) { it.optimizer = Sgd{.rate = bad}; }),
+              "table 'embedding': a number of its optimizer is not finite");
+    EXPECT_EQ(sparse_with([&](auto& it) { it.optimizer = Adam{.epsilon = bad}; }),
+              "table 'embedding': a number of its optimizer is not finite");
+    EXPECT_EQ(sparse_with([&](auto& it) { it.init.first = bad; }),
+              "table 'embedding': a number of its initializer is not finite");
+    EXPECT_EQ(dense_with([&](auto& it) { it.parts[1].init.second = bad; }),
+              "table 'tower': a number of the initializer of part 'b' is not finite");
+  }
+  EXPECT_EQ(dense_with([](auto& it) { it.parts.clear(); }), "table 'tower': it has no elements");
+  EXPECT_EQ(dense_with([](auto& it) { it.parts = {{"w", 0, {}}}; }), "table 'tower': it has no elements");
+  EXPECT_EQ(dense_with([](auto& it) { it.parts.resize(65537); }),
+            "table 'tower': 65537 parts, at most 65536 are allowed");
+  auto const too_large = "table 'tower': part 'b' makes it larger than 68719476736 floats";
+  EXPECT_EQ(dense_with([](auto& it) { it.parts[1].size = std::size_t{1} << 36; }), too_large);
+  // A size that makes the sum wrap around.
+  EXPECT_EQ(dense_with([](auto& it) { it.parts[1].size = std::numeric_limits<std::size_t>::max() - 99; }), too_large);
+}
+
+TEST(SpecJson, CheckTakesTheLimitsThemselves) {
+  auto spec = sparse();
+  spec.name = std::string(256, 'x');
+  spec.dim = 65536;
+  EXPECT_TRUE(check(spec));
+  spec.dim = 1;
+  EXPECT_TRUE(check(spec));
+  EXPECT_TRUE(check(DenseSpec{.name = "d", .parts = {{"w", std::size_t{1} << 36, {}}}}));
+}
+
+TEST(SpecJson, NumbersThatAreNotFiniteDoNotComeThroughTheWire) {
+  for (auto const* number : {"1e39", "-1e39", "1e308", "1e400"}) {
+    auto const error = error_of(edited(sparse(), R"("first":-1E0)", concat("\"first\":", number)));
+    EXPECT_TRUE(error.code() == Errc::table_shape || error.code() == Errc::wire_message) << number;
+    EXPECT_TRUE(holds(error.what(), "embedding"));
+  }
+  EXPECT_EQ(error_of(edited(sparse(), R"("first":-1E0)", R"("first":NaN)")).code(), Errc::wire_message);
+}
+
+TEST(SpecJson, DifferenceSaysWhatIsDifferentOnBothSides) {
+  auto const with = [](auto spec, auto const& change) {
+    change(spec);
+    return AnySpec(spec);
+  };
+  EXPECT_EQ(difference(sparse(), sparse()), "");
+  EXPECT_EQ(difference(sparse(), with(sparse(), [](auto& it) { it.dim = 16; })), "dim is 8 here and 16 on the server");
+  EXPECT_EQ(difference(sparse(), with(sparse(), [](auto& it) { it.seed = 5; })), "seed is 0 here and 5 on the server");
+  EXPECT_EQ(difference(sparse(), with(sparse(), [](auto& it) { it.apply = ApplyRule::gather; })),
+            R"(apply is "immediate" here and "gather" on the server)");
+  EXPECT_TRUE(holds(difference(sparse(), with(sparse(), [](auto& it) { it.optimizer = Sgd{}; })),
+                    R"(optimizer is {"name":"adam",)"));
+  EXPECT_TRUE(holds(difference(sparse(), with(sparse(), [](auto& it) { it.optimizer = Sgd{}; })),
+                    R"( here and {"name":"sgd",)"));
+  EXPECT_TRUE(
+      holds(difference(sparse(), with(sparse(), [](auto& it) { it.init = {}; })), R"(init is {"kind":"uniform")"));
+  auto other = dense();
+  other.name = "embedding";
+  EXPECT_EQ(difference(sparse(), other), R"(kind is "sparse" here and "dense" on the server)");
+  EXPECT_TRUE(holds(difference(dense(), with(dense(), [](auto& it) { it.parts[1].size = 11; })), "parts is ["));
+}
