@@ -113,9 +113,18 @@ TEST(Prrun, AProgramThatCannotRunIs78) {
 }
 
 TEST(Prrun, FindsProgramsBesideItself) {
-  auto const beside = std::filesystem::path(PRRUN_PATH).parent_path() / "launch_foreign";
-  if (!std::filesystem::exists(beside)) GTEST_SKIP() << "the test programs are built elsewhere";
-  EXPECT_EQ(run_prrun({"launch_foreign"}).code(), 0);
+  TempFolder folder;
+  std::filesystem::copy_file(PRRUN_PATH, folder / "prrun");
+  launch_test::write_file(folder / "prdist_test_tool", "#!/bin/sh\necho found\n");
+  std::filesystem::permissions(folder / "prdist_test_tool", std::filesystem::perms::owner_all);
+  auto const pid = prdist::spawn({(folder / "prrun").string(),
+                                  {"--quiet", "--log_dir", (folder / "log").string(), "prdist_test_tool"},
+                                  {"PATH=/usr/bin:/bin"},
+                                  STDERR_FILENO,
+                                  -1})
+                       .value();
+  EXPECT_EQ(launch_test::reap(pid), (prdist::Ending{0, 0, false}));
+  EXPECT_EQ(launch_test::read_file(folder / "log/workerlog.0"), "found\n");
 }
 
 TEST(Prrun, AFolderThatCannotBeWrittenIs78) {
