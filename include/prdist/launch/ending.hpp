@@ -30,7 +30,7 @@ struct Ending {
 
 /// From the status that waitpid() gives for a process that is gone.
 [[nodiscard]] inline Ending ending_of(int status) noexcept {
-  if (WIFSIGNALED(status)) return {0, WTERMSIG(status), WCOREDUMP(status)};
+  if (WIFSIGNALED(status)) return {0, WTERMSIG(status), WCOREDUMP(status) != 0};
   return {WEXITSTATUS(status), 0, false};
 }
 

@@ -41,7 +41,7 @@ inline void open_standard_descriptors() noexcept {
 
 inline void say(std::string_view text) {
   auto const line = concat(text, '\n');
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  [[maybe_unused]] auto const written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
 template <class Work>

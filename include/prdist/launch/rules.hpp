@@ -68,7 +68,7 @@ class EndingRules {
   /// Members found ended at one look. Their order within it is unknown; those that name a lost peer count last.
   void ended(std::span<MemberEnding const> endings) {
     std::vector<MemberEnding> sorted(endings.begin(), endings.end());
-    std::ranges::stable_partition(sorted, [](auto const& each) {
+    std::stable_partition(sorted.begin(), sorted.end(), [](auto const& each) {
       return each.ending != Ending{code_of_a_victim, 0, false};
     });
     for (auto const& [rank, ending] : sorted) {

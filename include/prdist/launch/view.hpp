@@ -76,7 +76,7 @@ class JobView {
     shown_ = now;
     auto const progress = progress_of(supervisor.members(), supervisor.elapsed().count());
     if (console_.terminal()) {
-      console_.status(concat(states_of(supervisor), progress.empty() ? "" : " | ", progress));
+      console_.status(concat(progress, progress.empty() ? "" : " | ", states_of(supervisor)));
     } else {
       show_progress(progress);
     }

@@ -1,0 +1,89 @@
+#include <prdist/launch/report.hpp>
+
+#include <gtest/gtest.h>
+
+#include "support.hpp"
+
+using namespace prdist;
+using launch_test::TempFolder;
+
+namespace {
+
+JobReport failed_job(std::filesystem::path const& folder = "log") {
+  JobReport report;
+  report.job_id = "default";
+  report.pod_name = "abcdef";
+  report.outcome = Outcome::failed;
+  report.exit_code = 137;
+  report.seconds = 3.5;
+  report.first_failure = 2;
+  report.members = {{{JobRole::server, 0}, 101, Ending{0, SIGTERM, false}, 3.4, true, folder / "serverlog.0"},
+                    {{JobRole::trainer, 0}, 102, Ending{0, 0, false}, 1.0, false, folder / "workerlog.0"},
+                    {{JobRole::trainer, 1}, 103, Ending{0, SIGKILL, false}, 3.2, false, folder / "workerlog.1"}};
+  return report;
+}
+
+}  // namespace
+
+TEST(Report, TableHasALinePerMember) {
+  EXPECT_EQ(table_of(failed_job()),
+            "rank  role       pid  ended                      seconds  log\n"
+            "0     server 0   101  SIGTERM, stopped           3.4      log/serverlog.0\n"
+            "1     trainer 0  102  exit 0                     1.0      log/workerlog.0\n"
+            "2     trainer 1  103  SIGKILL  <- first failure  3.2      log/workerlog.1\n");
+}
+
+TEST(Report, TableNamesWhatWouldNotDie) {
+  auto report = failed_job();
+  report.members[0].ending.reset();
+  EXPECT_NE(table_of(report).find("server 0   101  still there"), std::string::npos);
+}
+
+TEST(Report, NamesTheFirstFailureInASentence) {
+  auto report = failed_job();
+  EXPECT_EQ(cause_of(report),
+            "trainer 1 was killed by SIGKILL after 3.2 s: see log/workerlog.1 (if nobody sent it, the machine ran out "
+            "of memory: dmesg shows it)");
+  report.members[2].ending = Ending{0, SIGSEGV, true};
+  EXPECT_EQ(cause_of(report), "trainer 1 was killed by SIGSEGV after 3.2 s: see log/workerlog.1");
+  report.members[2].ending = Ending{7, 0, false};
+  EXPECT_EQ(cause_of(report), "trainer 1 ended with exit code 7 after 3.2 s: see log/workerlog.1");
+}
+
+TEST(Report, NamesOtherEnds) {
+  auto report = failed_job();
+  report.first_failure.reset();
+  report.outcome = Outcome::interrupted;
+  report.exit_code = 130;
+  EXPECT_EQ(cause_of(report), "the job was stopped by SIGINT after 3.5 s");
+  report.outcome = Outcome::timed_out;
+  EXPECT_EQ(cause_of(report),
+            "the job passed its time limit after 3.5 s (still running: server 0): raise --timeout, or see their logs");
+  report.outcome = Outcome::succeeded;
+  EXPECT_EQ(cause_of(report), "");
+}
+
+TEST(Report, ShowsTheEndOfTheFirstFailuresLog) {
+  TempFolder folder;
+  auto const report = failed_job(folder.path());
+  auto const log = folder / "workerlog.1";
+  EXPECT_EQ(failing_log(report), log.string() + " is empty\n");
+  launch_test::write_file(log, "one\ntwo\nthree\n");
+  EXPECT_EQ(failing_log(report, 2), concat("last lines of ", log.string(), ":\n  | two\n  | three\n"));
+}
+
+TEST(Report, HelpsAServerThatFindsItsPortTaken) {
+  TempFolder folder;
+  auto report = failed_job(folder.path());
+  report.first_failure = 0;
+  launch_test::write_file(folder / "serverlog.0", "OSError: [Errno 98] Address already in use\n");
+  EXPECT_NE(failing_log(report).find("\na server that binds PADDLE_PORT itself without SO_REUSEADDR needs "
+                                     "--no-listen-fd\n"),
+            std::string::npos);
+}
+
+TEST(Report, OfASuccessShowsNoLog) {
+  auto report = failed_job();
+  report.first_failure.reset();
+  EXPECT_EQ(failing_log(report), "");
+}

@@ -1,0 +1,181 @@
+#include <prdist/launch/rules.hpp>
+
+#include <gtest/gtest.h>
+
+using namespace prdist;
+using Action = EndingRules::Action;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr Ending fine{0, 0, false};
+constexpr Ending code(int number) {
+  return {number, 0, false};
+}
+constexpr Ending killed(int signal) {
+  return {0, signal, false};
+}
+
+EndingRules::TimePoint at(int millis) {
+  return EndingRules::TimePoint(std::chrono::hours(1) + milliseconds(millis));
+}
+
+/// Ranks 0 and 1 are servers, 2 and 3 trainers. Graces: 1000 ms for servers, 500 ms before SIGKILL.
+struct Job {
+  EndingRules rules;
+  explicit Job(std::optional<milliseconds> timeout = {})
+      : rules({{JobRole::server, 0}, {JobRole::server, 1}, {JobRole::trainer, 0}, {JobRole::trainer, 1}},
+              {milliseconds(1000), milliseconds(500), timeout}, at(0)) {}
+
+  void end(std::vector<MemberEnding> const& endings) { rules.ended(endings); }
+  Action next(int millis, bool left = false) { return rules.next(at(millis), left); }
+};
+
+}  // namespace
+
+TEST(EndingRules, AJobWhoseMembersAllEndWellSucceeds) {
+  Job job;
+  EXPECT_EQ(job.next(0), Action::wait);
+  job.end({{2, fine}, {3, fine}});
+  EXPECT_EQ(job.next(100), Action::wait);
+  job.end({{0, fine}, {1, fine}});
+  EXPECT_EQ(job.next(200), Action::finish);
+  EXPECT_EQ(job.rules.outcome(), Outcome::succeeded);
+  EXPECT_EQ(job.rules.exit_code(), 0);
+}
+
+TEST(EndingRules, AServerThatEndsWellBeforeTheTrainersIsNoFailure) {
+  Job job;
+  job.end({{0, fine}});
+  EXPECT_EQ(job.next(0), Action::wait);
+  EXPECT_EQ(job.rules.outcome(), Outcome::succeeded);
+}
+
+TEST(EndingRules, ServersThatStayAreEndedAfterTheirGraceAndThatIsSuccess) {
+  Job job;
+  job.end({{2, fine}, {3, fine}});
+  EXPECT_EQ(job.next(100), Action::wait);
+  EXPECT_EQ(job.next(1099), Action::wait);
+  EXPECT_EQ(job.next(1100), Action::terminate);
+  EXPECT_EQ(job.next(1101), Action::wait);
+  job.end({{0, killed(SIGTERM)}});
+  EXPECT_EQ(job.next(1599), Action::wait);
+  EXPECT_EQ(job.next(1600), Action::kill);
+  EXPECT_EQ(job.next(1601), Action::kill);
+  job.end({{1, killed(SIGKILL)}});
+  EXPECT_EQ(job.next(1602), Action::finish);
+  EXPECT_EQ(job.rules.outcome(), Outcome::succeeded);
+  EXPECT_EQ(job.rules.exit_code(), 0);
+}
+
+TEST(EndingRules, AServerThatFailsInItsGraceFailsTheJob) {
+  Job job;
+  job.end({{2, fine}, {3, fine}});
+  EXPECT_EQ(job.next(0), Action::wait);
+  job.end({{1, code(9)}});
+  EXPECT_EQ(job.next(1), Action::terminate);
+  EXPECT_EQ(job.rules.exit_code(), 9);
+}
+
+TEST(EndingRules, TheFirstFailureDecidesTheCodeAndEndsTheOthers) {
+  Job job;
+  job.end({{3, code(7)}});
+  EXPECT_EQ(job.next(10), Action::terminate);
+  job.end({{0, killed(SIGTERM)}, {1, killed(SIGTERM)}, {2, code(1)}});
+  EXPECT_EQ(job.next(20), Action::finish);
+  EXPECT_EQ(job.rules.outcome(), Outcome::failed);
+  EXPECT_EQ(job.rules.exit_code(), 7);
+  EXPECT_EQ(job.rules.first_failure(), 3U);
+}
+
+TEST(EndingRules, ASignalIsAFailureOf128PlusItsNumber) {
+  Job job;
+  job.end({{0, killed(SIGSEGV)}});
+  EXPECT_EQ(job.next(0), Action::terminate);
+  EXPECT_EQ(job.rules.exit_code(), 139);
+  EXPECT_EQ(job.rules.first_failure(), 0U);
+}
+
+TEST(EndingRules, OfFailuresSeenTogetherTheOneThatLostAPeerIsNotTheCause) {
+  Job job;
+  job.end({{2, code(75)}, {1, killed(SIGKILL)}, {3, code(75)}});
+  EXPECT_EQ(job.rules.first_failure(), 1U);
+  EXPECT_EQ(job.rules.exit_code(), 137);
+}
+
+TEST(EndingRules, AnInterruptEndsTheJobWithItsCodeAndTheSecondKills) {
+  Job job;
+  job.rules.interrupted(SIGINT);
+  EXPECT_EQ(job.next(0), Action::terminate);
+  EXPECT_EQ(job.next(1), Action::wait);
+  job.rules.interrupted(SIGINT);
+  EXPECT_EQ(job.next(2), Action::kill);
+  job.end({{0, killed(SIGKILL)}, {1, killed(SIGKILL)}, {2, killed(SIGKILL)}, {3, killed(SIGKILL)}});
+  EXPECT_EQ(job.next(3), Action::finish);
+  EXPECT_EQ(job.rules.outcome(), Outcome::interrupted);
+  EXPECT_EQ(job.rules.exit_code(), 130);
+  EXPECT_FALSE(job.rules.first_failure());
+}
+
+TEST(EndingRules, AnInterruptWhileAFailedJobEndsHurriesItAndKeepsTheCause) {
+  Job job;
+  job.end({{3, code(7)}});
+  EXPECT_EQ(job.next(0), Action::terminate);
+  job.rules.interrupted(SIGINT);
+  EXPECT_EQ(job.next(1), Action::kill);
+  EXPECT_EQ(job.rules.exit_code(), 7);
+}
+
+TEST(EndingRules, WhatFailsWhileBeingEndedIsNoFailure) {
+  Job job;
+  job.rules.interrupted(SIGTERM);
+  job.end({{2, killed(SIGSEGV)}});
+  EXPECT_EQ(job.next(0), Action::terminate);
+  job.end({{3, code(1)}});
+  EXPECT_EQ(job.rules.outcome(), Outcome::interrupted);
+  EXPECT_EQ(job.rules.exit_code(), 143);
+}
+
+TEST(EndingRules, ThePassedTimeLimitIs124) {
+  Job job(milliseconds(2000));
+  EXPECT_EQ(job.next(1999), Action::wait);
+  EXPECT_EQ(job.next(2000), Action::terminate);
+  EXPECT_EQ(job.rules.outcome(), Outcome::timed_out);
+  EXPECT_EQ(job.rules.exit_code(), 124);
+}
+
+TEST(EndingRules, WhatMembersLeftBehindIsEndedBeforeTheJobIsOver) {
+  Job job;
+  job.end({{0, fine}, {1, fine}, {2, fine}, {3, fine}});
+  EXPECT_EQ(job.next(0, true), Action::terminate);
+  EXPECT_EQ(job.next(499, true), Action::wait);
+  EXPECT_EQ(job.next(500, true), Action::kill);
+  EXPECT_EQ(job.next(501, false), Action::finish);
+  EXPECT_EQ(job.rules.exit_code(), 0);
+}
+
+// A shell in front of the program ends at once; the program behind it may still be saving.
+TEST(EndingRules, WhatMembersStartedHasTheWholeGrace) {
+  Job job;
+  job.rules.interrupted(SIGTERM);
+  EXPECT_EQ(job.next(0), Action::terminate);
+  job.end({{0, killed(15)}, {1, killed(15)}, {2, killed(15)}, {3, killed(15)}});
+  EXPECT_EQ(job.next(400, true), Action::wait);
+  EXPECT_EQ(job.next(450, false), Action::finish);
+}
+
+TEST(EndingRules, WhatSurvivesSigkillIsAbandoned) {
+  Job job;
+  job.rules.interrupted(SIGTERM);
+  EXPECT_EQ(job.next(0), Action::terminate);
+  EXPECT_EQ(job.next(500), Action::kill);
+  EXPECT_EQ(job.next(5499), Action::kill);
+  EXPECT_EQ(job.next(5500), Action::abandon);
+}
+
+TEST(EndingRules, OutcomesHaveNames) {
+  EXPECT_EQ(name_of(Outcome::succeeded), "succeeded");
+  EXPECT_EQ(name_of(Outcome::failed), "failed");
+  EXPECT_EQ(name_of(Outcome::interrupted), "interrupted");
+  EXPECT_EQ(name_of(Outcome::timed_out), "timed_out");
+}
