@@ -3,8 +3,15 @@
 # Tests, tools, examples and benches link ${prdist_link}, so that the choice is made here alone.
 set(prdist_link prdist::prdist)
 if(EXISTS ${PROJECT_SOURCE_DIR}/include/prdist/src.hpp AND NOT PRDIST_PACKAGE_ONLY)
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/prdist.cpp CONTENT "#include <prdist/src.hpp>\n" @ONLY)
-  add_library(prdist_compiled STATIC EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/prdist.cpp)
+  # One unit per body that src.hpp names: two cores are busy, and a change rebuilds what it touches.
+  file(STRINGS include/prdist/src.hpp bodies REGEX "^#include <prdist/.*ipp>")
+  set(units "")
+  foreach(body IN LISTS bodies)
+    string(REGEX REPLACE "^#include <prdist/(.*)/(.*)\\.ipp>$" "\\1_\\2.cpp" unit "${body}")
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/compiled/${unit} CONTENT "${body}\n" @ONLY)
+    list(APPEND units ${PROJECT_BINARY_DIR}/compiled/${unit})
+  endforeach()
+  add_library(prdist_compiled STATIC EXCLUDE_FROM_ALL ${units})
   add_library(prdist::compiled ALIAS prdist_compiled)
   target_compile_definitions(prdist_compiled PUBLIC PRDIST_SEPARATE_COMPILATION)
   target_link_libraries(prdist_compiled PUBLIC prdist::prdist)
