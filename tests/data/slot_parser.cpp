@@ -5,7 +5,10 @@
 #include <limits>
 #include <string>
 
+#include <prdist/data/counter_random.hpp>
+
 using namespace prdist;
+using namespace std::literals;
 
 namespace {
 
@@ -148,4 +151,41 @@ TEST(SlotParser, AnOrderThatChangesFromLineToLineIsReadRight) {
   ASSERT_FALSE(parser.parse("click:1 aa:1 x:1 x:2 a:1 b:2 c:3", batch));
   EXPECT_EQ(batch.labels, (std::vector<float>{1, 0, 1}));
   EXPECT_EQ(batch.keys, (Keys{1, 2, 3, 4, 5, 6, 1, 2, 3}));
+}
+
+TEST(SlotParser, DamageOfAnyKindIsReadOrRefusedAndNothingElse) {
+  std::string_view const whole = "click:1 x:0.5 x:-2e-3 a:7 b:18446744073709551615 b:3 c:0";
+  auto const bits = "0123456789:. \t-+eEabcxinfclik\r\0\xff"sv;
+  CounterRandom const random(11);
+  SlotParser parser(small());
+  Batch batch;
+  parser.shape(batch);
+  std::size_t draw = 0, refused = 0;
+  for (std::size_t round = 0; round < 20000; ++round) {
+    std::string line(whole.substr(0, 1 + random.below(draw++, whole.size())));
+    if (round % 2 == 0) line = whole;
+    for (std::size_t hits = 1 + random.below(draw++, 3); hits > 0; --hits) {
+      auto const at = random.below(draw++, line.size());
+      auto const with = bits[random.below(draw++, bits.size())];
+      switch (random.below(draw++, 3)) {
+        case 0: line[at] = with; break;
+        case 1: line.insert(at, 1, with); break;
+        default: line.erase(at, 1); break;
+      }
+      if (line.empty()) line = "x";
+    }
+    auto const before = batch.size();
+    if (auto const fault = parser.parse(line, batch)) {
+      ++refused;
+      EXPECT_FALSE(fault->what.empty());
+      ASSERT_EQ(batch.size(), before);
+    } else {
+      ASSERT_EQ(batch.size(), before + 1);
+    }
+    ASSERT_EQ(batch.dense.size(), batch.size() * 2);
+    ASSERT_EQ(batch.offsets.size(), batch.size() * 3 + 1);
+    ASSERT_EQ(batch.offsets.back(), batch.keys.size());
+  }
+  EXPECT_GT(refused, 5000U);
+  EXPECT_GT(batch.size(), 1000U);
 }

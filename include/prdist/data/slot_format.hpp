@@ -3,6 +3,7 @@
 // read as PaddleRec reads them; the defaults are those of its Criteo samples.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <set>
 #include <string>

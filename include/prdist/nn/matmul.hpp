@@ -13,6 +13,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdlib>
+#include <limits>
 #include <type_traits>
 
 #include <prdist/nn/matrix.hpp>
@@ -65,8 +66,11 @@ void matmul(In<Real> a, Op op_a, In<Real> b, Op op_b, Matrix<Real> c, std::type_
   assert((op_b == Op::none ? b.rows() : b.columns()) == inner);
   if (c.empty()) return;
   detail::choose_blas_threads_once();
-  auto const size = [](std::size_t n) { return static_cast<int>(n); };
-  auto const leading = [](std::size_t stride) { return static_cast<int>(std::max<std::size_t>(stride, 1)); };
+  auto const size = [](std::size_t n) {
+    assert(n <= std::size_t{std::numeric_limits<int>::max()});
+    return static_cast<int>(n);
+  };
+  auto const leading = [&](std::size_t stride) { return size(std::max<std::size_t>(stride, 1)); };
   constexpr int row_major = 101;
   auto const call = [&](auto gemm) {
     gemm(row_major, static_cast<int>(op_a), static_cast<int>(op_b), size(c.rows()), size(c.columns()), size(inner),

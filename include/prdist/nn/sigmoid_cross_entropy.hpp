@@ -3,6 +3,7 @@
 // all digits where the model is sure and wrong, which is where the gradient matters.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <cstddef>
