@@ -40,7 +40,7 @@ struct StepWithoutStep {
 };
 
 static_assert(strategy_policy<Whole> && strategy_policy<Sync> && strategy_policy<Async>);
-static_assert(!named<Nameless> && !strategy_policy<Nameless>);
+static_assert(!named<Nameless> && has_apply_rule<Nameless> && can_step<Nameless> && !strategy_policy<Nameless>);
 static_assert(!has_apply_rule<WithoutApply> && !strategy_policy<WithoutApply>);
 static_assert(!has_apply_rule<ApplyIsText> && !strategy_policy<ApplyIsText>);
 static_assert(!can_step<WithoutStep> && !strategy_policy<WithoutStep>);

@@ -48,7 +48,9 @@ static_assert(transport_policy<Whole> && transport_policy<Memory>);
 static_assert(!named<Nameless> && !transport_policy<Nameless>);
 static_assert(!can_listen<WithoutListen> && can_connect<WithoutListen> && !transport_policy<WithoutListen>);
 static_assert(can_listen<WithoutConnect> && !can_connect<WithoutConnect> && !transport_policy<WithoutConnect>);
-static_assert(!can_connect<ConnectWithoutResult> && !can_connect<ConnectWithoutTimeout>);
+static_assert(named<ConnectWithoutResult> && !can_connect<ConnectWithoutResult>);
+static_assert(named<ConnectWithoutTimeout> && !can_connect<ConnectWithoutTimeout>);
+static_assert(!transport_policy<ConnectWithoutResult> && !transport_policy<ConnectWithoutTimeout>);
 static_assert(policy_on<Transport<Whole>, axis::transport> && !policy_on<Transport<Whole>, axis::device>);
 
 template <class Choice>

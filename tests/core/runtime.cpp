@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -52,6 +54,19 @@ TEST(Gate, ShutAtTheDeadlineIsFalse) {
   auto const deadline = runtime.now() + 5ms;
   EXPECT_FALSE(runtime.wait(gate, deadline));
   EXPECT_GE(runtime.now(), deadline);
+}
+
+// Under the thread sanitizer, mostly: whoever opened it must not touch it any more once it is seen open.
+TEST(Gate, MayBeDestroyedAsSoonAsItIsSeenOpen) {
+  for (int i = 0; i < 200; ++i) {
+    std::thread opener;
+    {
+      auto const gate = std::make_unique<Gate>();
+      opener = std::thread([&gate = *gate] { gate.open(); });
+      EXPECT_TRUE(gate->wait_until(std::chrono::steady_clock::now() + 60s));
+    }
+    opener.join();
+  }
 }
 
 TEST(SystemRuntime, CallsInTheOrderTheyAreDue) {

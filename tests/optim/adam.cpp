@@ -11,15 +11,17 @@ using namespace prdist;
 
 // The correction 1 - beta2^t loses digits in floats: a few parts in 1e5 of each step, which is at most a rate long.
 TEST(Adam, FollowsTheTextbook) {
-  Adam const rule{.rate = 0.01F};
-  test::expect_textbook(rule, 0, 5e-5, [&](double& w, double* m, double g, int t) {
-    double const beta1 = rule.beta1, beta2 = rule.beta2;
-    m[0] = beta1 * m[0] + (1 - beta1) * g;
-    m[1] = beta2 * m[1] + (1 - beta2) * g * g;
-    auto const first = m[0] / (1 - std::pow(beta1, t));
-    auto const second = m[1] / (1 - std::pow(beta2, t));
-    w -= double{rule.rate} * first / (std::sqrt(second) + double{rule.epsilon});
-  });
+  for (auto const epsilon : {1e-8F, 0.1F}) {
+    Adam const rule{.rate = 0.01F, .epsilon = epsilon};
+    test::expect_textbook(rule, 0, 5e-5, [&](double& w, double* m, double g, int t) {
+      double const beta1 = rule.beta1, beta2 = rule.beta2;
+      m[0] = beta1 * m[0] + (1 - beta1) * g;
+      m[1] = beta2 * m[1] + (1 - beta2) * g * g;
+      auto const first = m[0] / (1 - std::pow(beta1, t));
+      auto const second = m[1] / (1 - std::pow(beta2, t));
+      w -= double{rule.rate} * first / (std::sqrt(second) + double{rule.epsilon});
+    });
+  }
 }
 
 TEST(Adam, MomentsThenTheRowsOwnPowersStandBehindTheWeights) {

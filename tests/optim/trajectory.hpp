@@ -80,8 +80,8 @@ void expect_textbook(Optimizer const& optimizer, double first, double tolerance,
   }
 }
 
-/// One update of a fresh row of zeros.
-inline std::vector<float> one_step(Optimizer const& optimizer, std::vector<float> const& gradient) {
+/// One update of a fresh row of zeros. Not inlined, or g++ warns of the rules that the optimizer does not hold.
+[[gnu::noinline]] inline std::vector<float> one_step(Optimizer const& optimizer, std::vector<float> const& gradient) {
   std::vector<float> row(row_floats(optimizer, gradient.size()));
   write_first_state(optimizer, row.data(), gradient.size());
   auto* const start = row.data();

@@ -26,10 +26,9 @@ using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 class Gate {
  public:
   void open() {
-    {
-      std::lock_guard const lock(mutex_);
-      open_ = true;
-    }
+    // Notified under the lock: the waiter may destroy the gate as soon as it sees it open.
+    std::lock_guard const lock(mutex_);
+    open_ = true;
     changed_.notify_all();
   }
 

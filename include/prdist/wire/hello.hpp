@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,10 +34,10 @@ struct Hello {
 /// The payload of Kind::failure: two bytes of Errc, then the message.
 [[nodiscard]] inline std::vector<std::byte> encode_failure(Error const& error) {
   auto const code = static_cast<std::uint16_t>(error.code());
-  auto const text = error.message();
-  std::vector<std::byte> payload(sizeof code + text.size());
+  auto const text = std::as_bytes(std::span(error.message()));
+  std::vector<std::byte> payload(sizeof code);
   std::memcpy(payload.data(), &code, sizeof code);
-  if (!text.empty()) std::memcpy(payload.data() + sizeof code, text.data(), text.size());
+  payload.insert(payload.end(), text.begin(), text.end());
   return payload;
 }
 
