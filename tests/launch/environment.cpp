@@ -14,7 +14,7 @@ namespace {
 LaunchPlan plan_2_2() {
   LaunchPlan plan;
   plan.pod_name = "tzioxw";
-  plan.log_dir = "/tmp/job/log";
+  plan.log_dir = "/job/log";
   plan.servers = {{"127.0.0.1", 63334}, {"127.0.0.1", 63335}};
   plan.trainers = {{"127.0.0.1", 63336}, {"127.0.0.1", 63337}};
   plan.gloo = {"127.0.0.1", 63338};
@@ -29,10 +29,10 @@ std::map<std::string, std::string> map_of(std::vector<Variable> const& variables
 
 /// What paddle.distributed.launch sets for every process of a job of 2 servers and 2 trainers.
 std::map<std::string, std::string> const paddle_common{
-    {"PADDLE_GLOO_FS_PATH", "/tmp/job/log/gloo"},
+    {"PADDLE_GLOO_FS_PATH", "/job/log/gloo"},
     {"PADDLE_GLOO_HTTP_ENDPOINT", "127.0.0.1:63338"},
     {"PADDLE_GLOO_RENDEZVOUS", "3"},
-    {"PADDLE_LOG_DIR", "/tmp/job/log"},
+    {"PADDLE_LOG_DIR", "/job/log"},
     {"PADDLE_NNODES", "1"},
     {"PADDLE_PSERVERS_IP_PORT_LIST", "127.0.0.1:63334,127.0.0.1:63335"},
     {"PADDLE_TRAINERS_NUM", "2"},
@@ -61,7 +61,7 @@ TEST(Environment, OfATrainerIsPaddlesAndOurs) {
                    {"PADDLE_ROLE", "TRAINER"},
                    {"TRAINING_ROLE", "TRAINER"},
                    {"PADDLE_TRAINER_ID", "0"},
-                   {"PRDIST_PROGRESS", "/tmp/job/log/progress.0"}});
+                   {"PRDIST_PROGRESS", "/job/log/progress.0"}});
   EXPECT_EQ(map_of(variables_of(plan_2_2(), {JobRole::trainer, 0})), expected);
 }
 

@@ -22,11 +22,11 @@
 #include <prdist/core/text.hpp>
 #include <prdist/launch/member.hpp>
 #include <prdist/launch/plan.hpp>
+#include <prdist/launch/progress.hpp>
 
 namespace prdist {
 
 inline constexpr std::string_view listen_fd_variable = "PRDIST_LISTEN_FD";
-inline constexpr std::string_view progress_variable = "PRDIST_PROGRESS";
 
 struct Variable {
   std::string name;

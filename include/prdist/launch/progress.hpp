@@ -27,6 +27,8 @@
 
 namespace prdist {
 
+inline constexpr std::string_view progress_variable = "PRDIST_PROGRESS";
+
 struct Progress {
   std::optional<std::uint64_t> step;
   std::optional<std::uint64_t> examples;  ///< read so far by this trainer
@@ -137,7 +139,7 @@ class ProgressWriter {
 inline void write_progress(Progress const& progress, ProgressWriter::TimePoint now) noexcept {
   static std::mutex mutex;
   static ProgressWriter writer{[] {
-    char const* const path = std::getenv("PRDIST_PROGRESS");
+    char const* const path = std::getenv(progress_variable.data());
     return std::string(path == nullptr ? "" : path);
   }()};
   std::lock_guard const lock(mutex);
