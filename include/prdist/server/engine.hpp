@@ -82,18 +82,20 @@ class Engine {
     for (auto& lane : lanes_) {
       post(*lane, [this, shared, ticket, releases](ShardGroup& group) {
         std::vector<Ticket> released;
-        bool failed = false;
+        std::optional<Error> failed;
         try {
           group.apply(*shared, released);
         } catch (Error const& error) {
-          failed = true;
-          finish(ticket, &error);
+          failed = error;
         } catch (std::bad_alloc const&) {
-          failed = true;
-          Error const error(Errc::table_memory, "the server has no memory left: give it more or use more servers");
-          finish(ticket, &error);
+          failed = Error(Errc::table_memory, "the server has no memory left: give it more or use more servers");
         }
-        if (failed || !releases) released.push_back(ticket);
+        if (failed) {
+          // Everybody whose push was part of what failed is told, not only the one who came last.
+          finish(ticket, &*failed);
+          for (auto const each : released) finish(each, &*failed);
+        }
+        if (!releases || (failed && released.empty())) released.push_back(ticket);
         for (auto const each : released) release(each);
       });
     }

@@ -39,10 +39,11 @@ class Gathering {
         }
         it = it->second.empty() ? queues_.erase(it) : std::next(it);
       }
-      apply(step);
+      // Before it is applied: if that fails, all of its senders are to hear it.
       for (auto const& part : step) {
         for (auto const& push : part) released.push_back(push.ticket);
       }
+      apply(step);
     }
   }
 

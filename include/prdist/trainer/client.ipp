@@ -327,7 +327,9 @@ PRDIST_DECL void Client::barrier(std::string_view name) {
   wait(*operation);
 }
 
-PRDIST_DECL void Client::retire() { call_all("the end of the steps", Kind::retire, {}); }
+PRDIST_DECL void Client::retire() {
+  call_all("the end of the steps", Kind::retire, {});
+}
 
 PRDIST_DECL void Client::leave() {
   if (left_) return;

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Real jobs: processes under prrun, over sockets, killed in the middle. Usage: jobs.py BIN_DIR CASE"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BIN, CASE = os.path.abspath(sys.argv[1]), sys.argv[2]
+WORK = tempfile.mkdtemp(prefix="prdist-jobs-")
+DEADLINE = 100
+
+
+def program(name):
+    return os.path.join(BIN, name)
+
+
+def plant(rows=4000, files=4):
+    subprocess.run([program("prdata"), "--out", "data", "--rows", str(rows), "--test-rows", "2000", "--files", str(files)],
+                   cwd=WORK, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=DEADLINE)
+
+
+def start(*arguments, servers=2, trainers=2, environment=None):
+    command = [program("prrun"), "--server_num", str(servers), "--trainer_num", str(trainers), "--log_dir", "log",
+               "--json", "report.json", "--", *arguments]
+    return subprocess.Popen(command, cwd=WORK, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **(environment or {})})
+
+
+def finish(job):
+    output, _ = job.communicate(timeout=DEADLINE)
+    return job.returncode, output
+
+
+def log(role):
+    with open(os.path.join(WORK, "log", role), encoding="utf-8") as file:
+        return file.read()
+
+
+def pid_of(role, says, job):
+    """Waits until the log of a role shows a line, and returns the process that wrote it."""
+    end = time.monotonic() + DEADLINE
+    while time.monotonic() < end:
+        try:
+            match = re.search(r" (\d+)\] .*" + says, log(role))
+            if match:
+                return int(match.group(1))
+        except FileNotFoundError:
+            pass
+        if job.poll() is not None:
+            raise AssertionError("the job ended: " + job.communicate()[0])
+        time.sleep(0.02)
+    raise AssertionError(f"{role} never said {says}")
+
+
+def expect(condition, output):
+    if not condition:
+        print(output)
+        for role in sorted(os.listdir(os.path.join(WORK, "log"))):
+            print("==", role)
+            try:
+                print(log(role)[-2000:])
+            except (OSError, UnicodeDecodeError):
+                pass
+        raise AssertionError(CASE)
+
+
+def trains(strategy, transport):
+    plant()
+    code, output = finish(start("ctr_dnn", "--train", "data/train", "--test", "data/test", "--strategy", strategy,
+                                "--transport", transport, "--hidden", "16", "--result", "result.json", "--epochs", "2"))
+    expect(code == 0, output)
+    with open(os.path.join(WORK, "result.json"), encoding="utf-8") as file:
+        expect(json.load(file)["auc"] > 0.52, output)
+    expect("Server listening on 127.0.0.1:" in log("serverlog.0"), output)
+
+
+def killed(role, said_by, expected):
+    """A long job; one process of it is killed; everybody ends, and the report names it."""
+    plant()
+    job = start("ctr_dnn", "--train", "data/train", "--test", "data/test", "--strategy", "sync", "--hidden", "16",
+                "--epochs", "100000")
+    # All workers are in, so everything is under way.
+    pid_of("serverlog.0", "trainer 0 connected", job)
+    pid_of("serverlog.0", "trainer 1 connected", job)
+    os.kill(pid_of(role, said_by, job), signal.SIGKILL)
+    begun = time.monotonic()
+    code, output = finish(job)
+    expect(code == 137, output)
+    expect(expected in output and "SIGKILL" in output, output)
+    expect(time.monotonic() - begun < 60, output)
+
+
+def direct_kill_of_a_server():
+    """Without a launcher to clean up: the worker itself says which server is gone, and stops with 75."""
+    plant()
+    import socket
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+    endpoints = ",".join("127.0.0.1:%d" % s.getsockname()[1] for s in sockets)
+    common = {**os.environ, "PADDLE_PSERVERS_IP_PORT_LIST": endpoints, "PADDLE_TRAINERS_NUM": "1",
+              "OPENBLAS_NUM_THREADS": "1"}
+    arguments = [program("ctr_dnn"), "--train", "data/train", "--test", "data/test", "--hidden", "16", "--epochs", "100000"]
+    servers = []
+    for i, listening in enumerate(sockets):
+        environment = {**common, "TRAINING_ROLE": "PSERVER", "PADDLE_PSERVER_ID": str(i),
+                       "PRDIST_LISTEN_FD": str(listening.fileno())}
+        servers.append(subprocess.Popen(arguments, cwd=WORK, env=environment, pass_fds=[listening.fileno()],
+                                        stderr=subprocess.PIPE, text=True))
+        listening.close()
+    worker = subprocess.Popen(arguments, cwd=WORK, env={**common, "TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": "0"},
+                              stderr=subprocess.PIPE, text=True)
+    try:
+        for line in servers[1].stderr:
+            if "trainer 0 connected" in line:
+                break
+        servers[1].kill()
+        _, said = worker.communicate(timeout=DEADLINE)
+        assert worker.returncode == 75, (worker.returncode, said)
+        assert "worker 0 -> server 1 at " + endpoints.split(",")[1] in said, said
+        _, said = servers[0].communicate(timeout=DEADLINE)
+        assert servers[0].returncode == 75, (servers[0].returncode, said)
+        assert "trainer 0 is lost" in said, said
+    finally:
+        for process in [*servers, worker]:
+            process.kill()
+            process.wait()
+
+
+def broken_line():
+    plant()
+    path = os.path.join(WORK, "data", "train", "part-001")
+    with open(path, encoding="utf-8") as file:
+        lines = file.readlines()
+    lines[6] = lines[6].replace("dense_feature:", "dense_feature:abc", 1)
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(lines)
+    common = ["ctr_dnn", "--train", "data/train", "--test", "data/test", "--hidden", "16"]
+    code, output = finish(start(*common))
+    expect(code == 78, output)
+    expect("part-001:7" in output and "abc" in output, output)
+    code, output = finish(start(*common, "--skip_broken_lines"))
+    expect(code == 0, output)
+
+
+def too_few_files():
+    plant(files=1)
+    code, output = finish(start("ctr_dnn", "--train", "data/train", "--test", "data/test"))
+    expect(code == 78, output)
+    expect("fewer files than workers" in output, output)
+
+
+def ten_lines():
+    plant()
+    code, output = finish(start("01_fleet", "data/train"))
+    expect(code == 0, output)
+
+
+def pull_push():
+    code, output = finish(start("02_pull_push", servers=1))
+    expect(code == 0, output)
+    losses = [float(x) for x in re.findall(r"mean loss ([0-9.]+)", log("workerlog.0"))]
+    expect(len(losses) == 4 and losses[-1] < 0.7 * losses[0], output)
+
+
+def environment_is_wrong():
+    cases = {
+        "PADDLE_PSERVERS_IP_PORT_LIST": [(None, "is not set"), ("nonsense", "has no port"), ("a:1,a:1", "stands there twice")],
+        "TRAINING_ROLE": [(None, "is not set"), ("BOSS", "PSERVER or TRAINER is expected")],
+        "PADDLE_TRAINERS_NUM": [(None, "is not set"), ("zwei", "a number from 1"), ("0", "a number from 1")],
+        "PADDLE_TRAINER_ID": [(None, "is not set"), ("7", "ids run from 0 to 0"), ("-1", "a number from 0")],
+        "FLAGS_rpc_deadline": [("soon", "a number from 1")],
+    }
+    fine = {"PADDLE_PSERVERS_IP_PORT_LIST": "127.0.0.1:1", "TRAINING_ROLE": "TRAINER", "PADDLE_TRAINERS_NUM": "1",
+            "PADDLE_TRAINER_ID": "0"}
+    plant()
+    for name, values in cases.items():
+        for value, said in values:
+            environment = {"PATH": os.environ["PATH"], **fine}
+            environment.pop(name, None)
+            if value is not None:
+                environment[name] = value
+            result = subprocess.run([program("01_fleet"), "data/train"], cwd=WORK, env=environment, capture_output=True,
+                                    text=True, timeout=DEADLINE, check=False)
+            assert result.returncode == 78, (name, value, result)
+            assert name in result.stderr and said in result.stderr, (name, value, result.stderr)
+
+
+CASES = {
+    "async_beast": lambda: trains("async", "beast"),
+    "sync_beast": lambda: trains("sync", "beast"),
+    "async_tcp": lambda: trains("async", "tcp"),
+    "sync_tcp": lambda: trains("sync", "tcp"),
+    "killed_server": lambda: killed("serverlog.1", "Server listening", "server 1"),
+    "killed_trainer": lambda: killed("workerlog.1", "init rpc client", "trainer 1"),
+    "direct_kill_of_a_server": direct_kill_of_a_server,
+    "broken_line": broken_line,
+    "too_few_files": too_few_files,
+    "ten_lines": ten_lines,
+    "pull_push": pull_push,
+    "environment_is_wrong": environment_is_wrong,
+}
+
+if __name__ == "__main__":
+    CASES[CASE]()
+    import shutil
+    shutil.rmtree(WORK, ignore_errors=True)

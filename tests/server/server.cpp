@@ -1,0 +1,261 @@
+// A server against a peer that says anything: frames by hand over the hub, in steps.
+#include <prdist/server/server.hpp>
+
+#include <gtest/gtest.h>
+
+#include <prdist/transport/memory.hpp>
+#include <prdist/wire/hello.hpp>
+
+#include "../support/recorder.hpp"
+
+namespace prdist::test {
+namespace {
+
+/// Virtual time: nothing happens until a test moves it.
+class StillRuntime final : public Runtime {
+ public:
+  TimePoint now() const override { return now_; }
+  void after(Duration delay, std::function<void()> call) override { calls_.emplace(now_ + delay, std::move(call)); }
+  bool wait(Gate& gate, TimePoint) override { return gate.is_open(); }
+
+  void advance(Duration by) {
+    auto const end = now_ + by;
+    while (!calls_.empty() && calls_.begin()->first <= end) {
+      now_ = calls_.begin()->first;
+      auto const call = std::move(calls_.begin()->second);
+      calls_.erase(calls_.begin());
+      call();
+    }
+    now_ = end;
+  }
+
+ private:
+  TimePoint now_{};
+  std::multimap<TimePoint, std::function<void()>> calls_;
+};
+
+class ServerByHand : public ::testing::Test {
+ protected:
+  StillRuntime runtime;
+  std::shared_ptr<MemoryHub> hub = std::make_shared<MemoryHub>(MemoryHub::Stepped{});
+  Memory memory{hub};
+  std::vector<std::shared_ptr<Server>> kept;
+  std::shared_ptr<Server> server = make_server();
+  std::unique_ptr<Listener> listener =
+      memory.listen({.endpoint = {"s", 1}, .pages = {}}, [this](auto const& c) { return server->accept(c); }).value();
+
+  std::shared_ptr<Server> make_server() {
+    ServerOptions options;
+    options.trainers = 2;
+    options.threads = 0;
+    options.max_payload = 1 << 16;
+    auto made = std::make_shared<Server>(runtime, options);
+    made->start();
+    return made;
+  }
+
+  struct Peer {
+    std::shared_ptr<Recorder> sink;
+    std::shared_ptr<Connection> connection;
+  };
+
+  Peer connect() {
+    auto sink = std::make_shared<Recorder>();
+    return {sink, memory.connect({"s", 1}, sink, {}).value()};
+  }
+
+  void settle() {
+    while (hub->step()) {
+    }
+  }
+
+  /// Sends one frame and returns the answer to it: empty for a reply, the error's text for a failure, "closed".
+  std::string ask(Peer const& peer, Header header, std::string_view payload = {}) {
+    header.placement = 1;
+    auto const before = peer.sink->frames().size();
+    auto const keep = std::make_shared<std::string>(payload);
+    Outgoing frame{header, {}, keep};
+    if (!keep->empty()) frame.pieces.push_back(std::as_bytes(std::span(*keep)));
+    peer.connection->send(std::move(frame));
+    settle();
+    auto const frames = peer.sink->frames();
+    if (frames.size() == before) return peer.sink->closed() ? "closed" : "silence";
+    return frames.back().header.kind == Kind::reply ? "" : decode_failure(frames.back().payload).what();
+  }
+
+  std::string hello(Peer const& peer, Hello const& who) {
+    Header header;
+    header.kind = Kind::hello;
+    return ask(peer, header, to_json(who));
+  }
+
+  Peer trainer(std::uint32_t id) {
+    auto peer = connect();
+    EXPECT_EQ(hello(peer, {id, 2, 0, 1, "test"}), "");
+    return peer;
+  }
+
+  std::string declare(Peer const& peer, AnySpec const& spec) {
+    Header header;
+    header.kind = Kind::declare;
+    return ask(peer, header, to_json(spec));
+  }
+
+  static Header of(Kind kind, std::string_view table = "t", std::uint64_t count = 0) {
+    Header header;
+    header.kind = kind;
+    header.table = table_id(table);
+    header.count = count;
+    return header;
+  }
+};
+
+bool holds(std::string const& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_F(ServerByHand, TheFirstMessageMustBeAHello) {
+  auto const peer = connect();
+  EXPECT_TRUE(holds(ask(peer, of(Kind::pull_rows)), "its first message is not a hello"));
+  EXPECT_TRUE(peer.sink->closed());
+}
+
+TEST_F(ServerByHand, AHelloThatIsNoneIsRefused) {
+  for (auto const* const text :
+       {"", "{", "[]", "{}", R"({"trainer":-1,"trainers":2,"server":0,"servers":1,"release":"x"})",
+        R"({"trainer":0,"trainers":2,"server":0,"servers":1})"}) {
+    auto const peer = connect();
+    EXPECT_TRUE(holds(ask(peer, of(Kind::hello), text), "prdist[wire.message] the peer's hello")) << text;
+  }
+  auto const twice = trainer(0);
+  EXPECT_TRUE(holds(hello(twice, {0, 2, 0, 1, "test"}), "said hello twice"));
+}
+
+TEST_F(ServerByHand, AListInAnotherOrderIsNoticed) {
+  EXPECT_TRUE(
+      holds(hello(connect(), {0, 2, 1, 2, "test"}), "PADDLE_PSERVERS_IP_PORT_LIST must be the same everywhere"));
+}
+
+TEST_F(ServerByHand, SizesAreComparedBeforeMemoryIsTaken) {
+  auto const fine = trainer(0);
+  ASSERT_EQ(declare(fine, SparseSpec{.name = "t", .dim = 4}), "");
+  ASSERT_EQ(declare(fine, DenseSpec{.name = "d", .parts = {{"w", 10, {}}}}), "");
+  auto const refused = [&](Header const& header, std::string_view payload, std::string_view why) {
+    kept.push_back(server);  // its sessions end with the hub
+    server = make_server();
+    auto const peer = trainer(0);
+    EXPECT_EQ(declare(peer, SparseSpec{.name = "t", .dim = 4}), "");
+    EXPECT_EQ(declare(peer, DenseSpec{.name = "d", .parts = {{"w", 10, {}}}}), "");
+    auto const answer = ask(peer, header, payload);
+    EXPECT_TRUE(holds(answer, why)) << answer;
+    EXPECT_TRUE(peer.sink->closed());
+  };
+  refused(of(Kind::pull_rows, "t", 2), std::string(8, 0), "2 keys in 8 bytes");
+  refused(of(Kind::pull_rows, "t", ~std::uint64_t{0} / 8 + 2), std::string(8, 0), "keys in 8 bytes");
+  refused(of(Kind::pull_rows, "t", 8000), std::string(64000, 0), "ask for fewer at a time");
+  refused(of(Kind::push_rows, "t", 1), std::string(8, 0), "1 keys in 8 bytes");
+  refused(of(Kind::pull_rows, "nobody", 1), std::string(8, 0), "prdist[table.unknown]");
+  refused(of(Kind::pull_rows, "d", 1), std::string(8, 0), "no sparse table has number");
+  refused(of(Kind::pull_dense, "t", 1), {}, "no dense table has number");
+  refused(of(Kind::pull_dense, "d", 2), {}, "ranges 0+2 of 1");
+  refused(of(Kind::push_dense, "d", 1), std::string(8, 0), "8 bytes for 40");
+  refused(of(Kind::ping), "x", "came with 1 bytes");
+  refused(of(static_cast<Kind>(77)), {}, "unknown kind 77");
+  refused(of(Kind::reply), {}, "unknown kind 64");
+}
+
+TEST_F(ServerByHand, AnotherPlacementIsRefused) {
+  auto const peer = trainer(0);
+  ASSERT_EQ(declare(peer, SparseSpec{.name = "t", .dim = 1}), "");
+  auto header = of(Kind::pull_rows, "t", 1);
+  header.placement = 9;
+  auto const key = std::make_shared<std::string>(8, '\0');
+  peer.connection->send({header, {std::as_bytes(std::span(*key))}, key});
+  settle();
+  EXPECT_TRUE(holds(decode_failure(peer.sink->frames().back().payload).what(), "prdist[job.placement]"));
+}
+
+TEST_F(ServerByHand, WhoSaysNothingIsSentAway) {
+  auto const silent = connect();
+  auto const working = trainer(0);
+  runtime.advance(std::chrono::seconds(11));
+  settle();
+  EXPECT_TRUE(silent.sink->closed());
+  EXPECT_FALSE(working.sink->closed());
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(ask(working, of(Kind::ping)), "");
+    runtime.advance(std::chrono::seconds(5));
+  }
+  EXPECT_FALSE(working.sink->closed());
+  runtime.advance(std::chrono::seconds(70));
+  settle();
+  EXPECT_TRUE(working.sink->closed());
+}
+
+TEST_F(ServerByHand, AStepThatIsNotCompleteIsExplainedBeforeTheSenderGivesUp) {
+  auto const peer = trainer(0);
+  ASSERT_EQ(declare(peer, SparseSpec{.name = "t", .dim = 1, .apply = ApplyRule::gather}), "");
+  auto header = of(Kind::push_rows, "t", 1);
+  header.flags = flag_last;
+  header.remaining_ms = 10000;
+  EXPECT_EQ(ask(peer, header, std::string(12, 0)), "silence");
+  runtime.advance(std::chrono::seconds(10));
+  settle();
+  auto const answer = std::string(decode_failure(peer.sink->frames().back().payload).what());
+  EXPECT_TRUE(holds(answer, "a step of table 't' is not complete")) << answer;
+  EXPECT_TRUE(holds(answer, "1 have not come yet")) << answer;
+}
+
+TEST_F(ServerByHand, EndsWithZeroWhenAllHaveStopped) {
+  auto const zero = trainer(0);
+  auto const one = trainer(1);
+  EXPECT_EQ(ask(zero, of(Kind::leave)), "");
+  EXPECT_EQ(ask(one, of(Kind::leave)), "");
+  zero.connection->close();
+  one.connection->close();
+  settle();
+  EXPECT_EQ(server->wait(), 0);
+}
+
+TEST_F(ServerByHand, DoesNotWaitForAConnectionThatStaysOpenAfterTheGoodbye) {
+  auto const zero = trainer(0);
+  auto const one = trainer(1);
+  EXPECT_EQ(ask(zero, of(Kind::leave)), "");
+  EXPECT_EQ(ask(one, of(Kind::leave)), "");
+  runtime.advance(std::chrono::seconds(6));
+  EXPECT_EQ(server->wait(), 0);
+}
+
+TEST_F(ServerByHand, GivesUpWhenTrainersNeverCome) {
+  auto const zero = trainer(0);
+  for (int i = 0; i < 365; ++i) {
+    EXPECT_EQ(ask(zero, of(Kind::ping)), "");
+    runtime.advance(std::chrono::seconds(5));
+  }
+  EXPECT_TRUE(holds(ask(zero, of(Kind::barrier)), "trainer 1 is lost"));
+  EXPECT_EQ(ask(zero, of(Kind::leave)), "");
+  zero.connection->close();
+  settle();
+  EXPECT_EQ(server->wait(), 75);
+}
+
+TEST_F(ServerByHand, ShowsItsTables) {
+  auto const peer = trainer(0);
+  ASSERT_EQ(declare(peer, SparseSpec{.name = "t", .dim = 1}), "");
+  ASSERT_EQ(declare(peer, DenseSpec{.name = "d", .parts = {{"w", 10, {}}}}), "");
+  auto header = of(Kind::push_rows, "t", 1);
+  EXPECT_EQ(ask(peer, header, std::string(12, 0)), "");
+  Page page;
+  auto const keep = [&](Page answer) { page = std::move(answer); };
+  server->page("/v1/tables", keep);
+  EXPECT_EQ(page.status, 200U);
+  EXPECT_TRUE(holds(page.json, R"("rows":1)")) << page.json;
+  EXPECT_TRUE(holds(page.json, R"("size":10,"here":10)")) << page.json;
+  server->page("/healthz", keep);
+  EXPECT_TRUE(holds(page.json, R"("connected":1)")) << page.json;
+  server->page("/etc/passwd", keep);
+  EXPECT_EQ(page.status, 404U);
+}
+
+}  // namespace
+}  // namespace prdist::test

@@ -1,0 +1,43 @@
+#include <prdist/server/trainers.hpp>
+
+#include <gtest/gtest.h>
+
+using namespace prdist;
+
+TEST(Trainers, ComeWorkAndStop) {
+  Trainers trainers(2);
+  EXPECT_EQ(trainers.expected(), (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_TRUE(trainers.join(0, "a"));
+  EXPECT_TRUE(trainers.join(1, "b"));
+  EXPECT_EQ(trainers.here(), (std::vector<std::uint32_t>{0, 1}));
+  trainers.leave(0);
+  EXPECT_FALSE(trainers.lose(0));  // its connection ends after it has stopped: no loss
+  EXPECT_FALSE(trainers.over());
+  EXPECT_EQ(trainers.members(), std::set<std::uint32_t>{1});
+  EXPECT_TRUE(trainers.lose(1));
+  EXPECT_FALSE(trainers.lose(1));
+  EXPECT_TRUE(trainers.over());
+  EXPECT_EQ(trainers.lost(), std::vector<std::uint32_t>{1});
+}
+
+TEST(Trainers, RefusesWrongAndRepeatedIds) {
+  Trainers trainers(2);
+  EXPECT_EQ(trainers.join(2, "x").error().message(),
+            "trainer 2 at x: this job has 2 trainers, numbered from 0: compare PADDLE_TRAINER_ID and "
+            "PADDLE_TRAINERS_NUM");
+  ASSERT_TRUE(trainers.join(0, "a"));
+  EXPECT_EQ(trainers.join(0, "b").error().message(),
+            "trainer 0 at b: a trainer with this id is already connected: give each its own PADDLE_TRAINER_ID");
+  trainers.leave(0);
+  EXPECT_EQ(trainers.join(0, "b").error().message(), "trainer 0 at b: it has already stopped: start the job anew");
+  ASSERT_TRUE(trainers.join(1, "a"));
+  ASSERT_TRUE(trainers.lose(1));
+  EXPECT_EQ(trainers.join(1, "b").error().message(),
+            "trainer 1 at b: it has already been given up: start the job anew");
+}
+
+TEST(ListOf, SeparatesByCommas) {
+  EXPECT_EQ(list_of({}), "");
+  EXPECT_EQ(list_of({3}), "3");
+  EXPECT_EQ(list_of({0, 2, 5}), "0, 2, 5");
+}
