@@ -229,14 +229,22 @@ TEST(SpecJson, CheckNamesTheTableAndWhatIsWrong) {
             "table 'embedding': dim is 65537, between 1 and 65536 are allowed");
   for (auto const bad : {nan, inf, -inf}) {
     EXPECT_EQ(sparse_with([&](auto& it) { it.optimizer = Sgd{.rate = bad}; }),
-              "table 'embedding': a number of its optimizer is not finite");
+              concat("table 'embedding': of its optimizer, rate is ", bad, ", with which weights would become NaN"));
     EXPECT_EQ(sparse_with([&](auto& it) { it.optimizer = Adam{.epsilon = bad}; }),
-              "table 'embedding': a number of its optimizer is not finite");
+              concat("table 'embedding': of its optimizer, epsilon is ", bad, ", with which weights would become NaN"));
     EXPECT_EQ(sparse_with([&](auto& it) { it.init.first = bad; }),
               "table 'embedding': a number of its initializer is not finite");
     EXPECT_EQ(dense_with([&](auto& it) { it.parts[1].init.second = bad; }),
               "table 'tower': a number of the initializer of part 'b' is not finite");
   }
+  // A zero gradient would be divided by zero, or a correction by nothing.
+  for (Optimizer const& rule :
+       {Optimizer(Adagrad{.epsilon = 0}), Optimizer(Adagrad{.initial = -1}), Optimizer(Adam{.epsilon = 0}),
+        Optimizer(Adam{.beta1 = 1}), Optimizer(Adam{.beta2 = -1})}) {
+    EXPECT_TRUE(holds(sparse_with([&](auto& it) { it.optimizer = rule; }), "with which weights would become NaN"));
+  }
+  EXPECT_TRUE(holds(sparse_with([](auto& it) { it.init = Initializer::uniform(-3e38F, 3e38F); }),
+                    "a number of its initializer is not finite"));
   EXPECT_EQ(dense_with([](auto& it) { it.parts.clear(); }), "table 'tower': it has no elements");
   EXPECT_EQ(dense_with([](auto& it) { it.parts = {{"w", 0, {}}}; }), "table 'tower': it has no elements");
   EXPECT_EQ(dense_with([](auto& it) { it.parts.resize(65537); }),

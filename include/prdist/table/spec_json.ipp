@@ -191,7 +191,7 @@ inline boost::json::object json_of(DenseSpec const& spec) {
 }
 
 inline bool finite(Initializer const& init) {
-  return std::isfinite(init.first) && std::isfinite(init.second);
+  return std::isfinite(init.first) && std::isfinite(init.second) && std::isfinite(init.second - init.first);
 }
 
 }  // namespace detail
@@ -208,21 +208,24 @@ PRDIST_DECL Result<void> check(AnySpec const& spec) {
   };
   if (name.empty() || name.size() > detail::most_name)
     return wrong("its name has ", name.size(), " characters, between 1 and 256 are allowed");
-  bool rates = true;
+  std::string bad;  // a number of the optimizer with which weights would become NaN
   std::visit(
       [&](auto const& it) {
         std::visit(
             [&](auto const& rule) {
-              rule.fields(rule, [&](char const*, auto const& value) {
+              rule.fields(rule, [&](std::string_view field, auto const& value) {
                 if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(value)>>) {
-                  rates = rates && std::isfinite(value);
+                  auto const fine = std::isfinite(value) && (field != "epsilon" || value > 0) &&
+                                    (!field.starts_with("beta") || (value >= 0 && value < 1)) &&
+                                    (field != "initial" || value >= 0);
+                  if (!fine && bad.empty()) bad = concat(field, " is ", value);
                 }
               });
             },
             it.optimizer);
       },
       spec);
-  if (!rates) return wrong("a number of its optimizer is not finite");
+  if (!bad.empty()) return wrong("of its optimizer, ", bad, ", with which weights would become NaN");
   if (auto const* const sparse = std::get_if<SparseSpec>(&spec)) {
     if (sparse->dim == 0 || sparse->dim > detail::most_dim) {
       return wrong("dim is ", sparse->dim, ", between 1 and ", detail::most_dim, " are allowed");
