@@ -71,7 +71,7 @@ def expect(condition, output):
 def trains(strategy, transport):
     plant()
     code, output = finish(start("ctr_dnn", "--train", "data/train", "--test", "data/test", "--strategy", strategy,
-                                "--transport", transport, "--hidden", "16", "--result", "result.json", "--epochs", "2"))
+                                "--transport", transport, "--hidden", "16", "--batch_size", "32", "--result", "result.json", "--epochs", "2"))
     expect(code == 0, output)
     with open(os.path.join(WORK, "result.json"), encoding="utf-8") as file:
         expect(json.load(file)["auc"] > 0.52, output)

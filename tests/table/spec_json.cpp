@@ -35,7 +35,7 @@ float any_float(Random& random) {
 }
 
 Initializer any_initializer(Random& random) {
-  return {static_cast<Initializer::Kind>(random.below(3)), any_float(random), any_float(random)};
+  return {static_cast<Initializer::Kind>(random.below(3)), any_float(random) / 2, any_float(random) / 2};
 }
 
 Optimizer any_optimizer(Random& random) {
@@ -47,7 +47,9 @@ Optimizer any_optimizer(Random& random) {
           if constexpr (std::is_same_v<std::remove_reference_t<decltype(value)>, bool>) {
             value = random.below(2) == 1;
           } else {
-            value = any_float(random);
+            // Of any size and precision, but a number that the rule can work with.
+            auto const size = std::abs(any_float(random));
+            value = size < 1 && size > 0 ? size : 0.5F;
           }
         });
       },

@@ -21,12 +21,11 @@ class TcpServer : public ::testing::Test {
   static std::vector<std::byte> frame(Header header, std::vector<std::byte> const& payload) {
     header.payload = payload.size();
     auto const encoded = encode(header);
-    std::vector<std::byte> bytes(encoded.begin(), encoded.end());
-    bytes.insert(bytes.end(), payload.begin(), payload.end());
-    std::vector<std::byte> sums(checksum_count(payload.size()) * 8);
+    std::vector<std::byte> bytes(header_bytes + payload.size() + checksum_count(payload.size()) * 8);
+    std::copy(encoded.begin(), encoded.end(), bytes.begin());
+    std::copy(payload.begin(), payload.end(), bytes.begin() + header_bytes);
     ConstBytes const piece(payload);
-    write_checksums(std::span(&piece, 1), sums);
-    bytes.insert(bytes.end(), sums.begin(), sums.end());
+    write_checksums(std::span(&piece, 1), Bytes(bytes).subspan(header_bytes + payload.size()));
     return bytes;
   }
 

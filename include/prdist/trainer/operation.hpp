@@ -77,7 +77,7 @@ class Operation {
       if (error != nullptr && !error_) error_ = *error;
       if (server) --owed_[*server];
       // A server that is gone ends the operation at once: what the others answer no longer matters.
-      open = --left_ == 0 || (error != nullptr && exit_code(error->code()) == exit_code(Errc::transport_closed));
+      open = --left_ == 0 || (error != nullptr && error->code() == Errc::transport_closed);
     }
     if (open) gate_.open();
   }
