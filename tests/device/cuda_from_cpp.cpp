@@ -10,8 +10,6 @@
 namespace prdist::test {
 namespace {
 
-using GpuFleet = Fleet<Transport<Memory>, Device<Cuda>>;
-
 bool has_gpu() {
   int count = 0;
   return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
@@ -19,9 +17,9 @@ bool has_gpu() {
 
 TEST(CudaFromCpp, WithoutAGpuTheFleetSaysSoAtOnce) {
   if (has_gpu()) GTEST_SKIP() << "this machine has a GPU";
-  for (auto const& error : {thrown([] { Cuda const cuda; }), thrown([] {
-                              GpuFleet const fleet{Roles{Role::worker, 0, {{"memory", 1}}, 1}, Memory{}};
-                            })}) {
+  auto const alone = thrown([] { Cuda const cuda; });
+  auto const composed = thrown([] { Fleet<Device<Cuda>> const fleet{Roles{Role::worker, 0, {{"127.0.0.1", 1}}, 1}}; });
+  for (auto const& error : {alone, composed}) {
     EXPECT_EQ(error.code(), Errc::config_invalid);
     EXPECT_EQ(exit_code(error.code()), 78) << "a launcher does not try again";
     EXPECT_TRUE(holds(error.what(), "prdist[config.invalid] Device<Cuda>: "));
