@@ -137,3 +137,16 @@ prdist_component(nn
     include/prdist/nn/xtensor.hpp
   LINK prdist::prdist xtensor OpenBLAS::OpenBLAS
   FIND "xtensor" "OpenBLAS MODULE")
+
+# A GPU to compute on. cuda_kernels.hpp is for one .cu file of a program; the rest of it needs no nvcc.
+prdist_component(cuda OPTIONAL
+  HEADERS
+    include/prdist/device/cuda.hpp
+    include/prdist/device/cuda_kernels.hpp
+  LINK prdist::prdist CudaRuntime::CudaRuntime
+  FIND "CudaRuntime MODULE")
+if(TARGET prdist_cuda)
+  # The rules are constexpr, not marked for the device; and fixed arithmetic there as on the CPU.
+  target_compile_options(prdist_cuda INTERFACE
+    "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;--fmad=false;-Xcompiler=-ffp-contract=off>")
+endif()
