@@ -4,9 +4,49 @@
 #include "support.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <string>
+
+namespace bench {
+
+void Rounds::run(std::size_t rounds, std::uint64_t runs_per_round) const {
+  using ankerl::nanobench::Clock;
+  using Measure = ankerl::nanobench::Result::Measure;
+  ankerl::nanobench::Bench bench;
+  bench.title(title_).unit(unit_).batch(units_).epochs(rounds).epochIterations(runs_per_round).relative(true);
+  ankerl::nanobench::detail::PerformanceCounters const no_counters;
+  std::vector<ankerl::nanobench::Result> timed;
+  for (auto const& way : ways_) {
+    bench.name(way.name);
+    timed.emplace_back(bench.config());
+    way.work();
+  }
+  for (std::size_t round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < ways_.size(); ++i) {
+      auto const start = Clock::now();
+      for (std::uint64_t k = 0; k < runs_per_round; ++k) ways_[i].work();
+      timed[i].add(Clock::now() - start, runs_per_round, no_counters);
+    }
+  }
+
+  std::printf("\n%-46s %10s %14s %6s %7s\n", title_.c_str(), "median", ("M " + unit_ + "/s").c_str(), "err%", "ratio");
+  auto const baseline = timed.front().median(Measure::elapsed);
+  for (std::size_t i = 0; i < ways_.size(); ++i) {
+    auto const median = timed[i].median(Measure::elapsed);
+    auto const error = timed[i].medianAbsolutePercentError(Measure::elapsed) * 100;
+    auto const ratio = baseline / median;
+    auto const below = ratio < ways_[i].floor;
+    std::printf("  %-44s %7.3f ms %14.2f %6.1f %7.2f%s", ways_[i].name.c_str(), median * 1e3, units_ / median / 1e6,
+                error, ratio, error > 5 ? "  noisy" : "");
+    if (ways_[i].floor > 0) std::printf("  floor %.2f %s", ways_[i].floor, below ? "NOT reached" : "reached");
+    std::printf("\n");
+  }
+  std::fflush(stdout);
+  results().insert(results().end(), timed.begin(), timed.end());
+}
+
+}  // namespace bench
 
 int main(int argc, char** argv) {
   std::vector<std::string_view> const wanted(argv + 1, argv + argc);
@@ -16,13 +56,16 @@ int main(int argc, char** argv) {
   for (auto const& [name, run] : bench::cases()) {
     auto const asked = [name = name](std::string_view text) { return name.find(text) != std::string_view::npos; };
     if (!wanted.empty() && std::none_of(wanted.begin(), wanted.end(), asked)) continue;
-    ankerl::nanobench::Bench bench;
-    bench.title(std::string(name)).relative(true).warmup(1);
-    run(bench);
+    bench::results().clear();
+    run();
     std::string file(name);
     std::replace(file.begin(), file.end(), '/', '_');
     std::ofstream json(folder / (file + ".json"));
-    bench.render(ankerl::nanobench::templates::json(), json);
+    ankerl::nanobench::render(ankerl::nanobench::templates::json(), bench::results(), json);
+    if (!json.flush()) {
+      std::cerr << "prbench: cannot write " << (folder / (file + ".json")).string() << '\n';
+      return 74;
+    }
     ++ran;
   }
   if (ran == 0) {

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a bench needs: a place to enter its name, and a check that its result is right before it is timed.
+// What a bench needs: a place to enter its name, a check that its result is right before it is timed, and rounds in
+// which the ways to do one piece of work take turns. nanobench keeps the figures and writes the JSON.
 #pragma once
 
 #include <nanobench.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace bench {
 
 struct Case {
   std::string_view name;
-  void (*run)(ankerl::nanobench::Bench&);
+  void (*run)();
 };
 
 /// Every case of the program, in the order of registration.
@@ -24,7 +30,7 @@ inline std::vector<Case>& cases() {
 
 /// `bench::Entry const entry{"table/initializer", run};` at namespace scope enters a case.
 struct Entry {
-  Entry(std::string_view name, void (*run)(ankerl::nanobench::Bench&)) { cases().push_back({name, run}); }
+  Entry(std::string_view name, void (*run)()) { cases().push_back({name, run}); }
 };
 
 /// Ends the program when a result is wrong: a fast wrong answer is no number.
@@ -33,5 +39,42 @@ inline void verify(bool right, std::string_view what) {
   std::cerr << "prbench: wrong result, not timed: " << what << '\n';
   std::exit(1);
 }
+
+/// Results of the case that runs, for its JSON file.
+inline std::vector<ankerl::nanobench::Result>& results() {
+  static std::vector<ankerl::nanobench::Result> all;
+  return all;
+}
+
+/// Several ways to do the same work, timed in turn, one run of each per round: what disturbs the machine disturbs
+/// all of them alike, so the ratios of the medians hold where the times do not.
+class Rounds {
+ public:
+  /// One run does `units` of `unit`.
+  Rounds(std::string title, std::string unit, double units)
+      : title_(std::move(title)), unit_(std::move(unit)), units_(units) {}
+
+  /// The first way is the baseline. A `floor` is a ratio to it that a way should not fall below.
+  Rounds& add(std::string name, std::function<void()> work, double floor = 0) {
+    ways_.push_back({std::move(name), std::move(work), floor});
+    return *this;
+  }
+
+  /// Times `rounds` rounds after one that is not counted, and prints a line per way: median, units per second,
+  /// median deviation (err%; above 5 the line is marked as noisy), ratio to the baseline.
+  void run(std::size_t rounds = 21, std::uint64_t runs_per_round = 1) const;
+
+ private:
+  struct Way {
+    std::string name;
+    std::function<void()> work;
+    double floor;
+  };
+
+  std::string title_;
+  std::string unit_;
+  double units_;
+  std::vector<Way> ways_;
+};
 
 }  // namespace bench

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t dim = 16;
 constexpr std::uint64_t rows = 1000;
 
-void run(ankerl::nanobench::Bench& bench) {
+void run() {
   using prdist::Initializer;
   auto const stream = prdist::stream_of(1, 2);
   auto const uniform = Initializer::uniform(-0.5F, 0.5F);
@@ -22,18 +22,19 @@ void run(ankerl::nanobench::Bench& bench) {
   bench::verify(std::equal(half.begin(), half.end(), row.begin() + dim / 2), "a part differs from its whole row");
   bench::verify(std::all_of(row.begin(), row.end(), [](float x) { return x >= -0.5F && x < 0.5F; }), "out of bounds");
 
-  bench.unit("row").batch(rows);
-  auto const time = [&](char const* name, Initializer const& init) {
-    bench.run(name, [&] {
+  auto const filling = [&](Initializer const& init) {
+    return [&row, stream, init] {
       for (prdist::Key key = 0; key < rows; ++key) {
         prdist::fill_first(init, stream, key, row);
         ankerl::nanobench::doNotOptimizeAway(row);
       }
-    });
+    };
   };
-  time("zeros", Initializer::zeros());
-  time("uniform", uniform);
-  time("normal", Initializer::normal(0, 0.01F));
+  bench::Rounds("first rows, dim 16", "row", rows)
+      .add("zeros", filling(Initializer::zeros()))
+      .add("uniform", filling(uniform))
+      .add("normal", filling(Initializer::normal(0, 0.01F)))
+      .run(51, 20);
 }
 
 bench::Entry const entry{"table/initializer", run};
