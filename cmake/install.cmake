@@ -16,5 +16,5 @@ configure_package_config_file(cmake/prdistConfig.cmake.in ${PROJECT_BINARY_DIR}/
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/prdistConfigVersion.cmake
   COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES ${PROJECT_BINARY_DIR}/prdistConfig.cmake ${PROJECT_BINARY_DIR}/prdistConfigVersion.cmake
-              cmake/FindxxHash.cmake cmake/FindNCCL.cmake cmake/FindCudaRuntime.cmake
+              cmake/FindxxHash.cmake cmake/FindNCCL.cmake cmake/FindOpenBLAS.cmake cmake/FindCudaRuntime.cmake
         DESTINATION ${prdist_package_dir})

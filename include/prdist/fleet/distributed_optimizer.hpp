@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -33,7 +34,7 @@ class DistributedOptimizer {
  public:
   /// Made by Fleet::distributed_optimizer(). `client` is looked at when it is needed: it exists after init_worker().
   DistributedOptimizer(std::optional<Client>& client, Optimizers optimizers, StrategyChoice strategy,
-                       DeviceChoice device, std::uint64_t seed)
+                       std::optional<DeviceChoice> device, std::uint64_t seed)
       : client_(client),
         optimizers_(std::move(optimizers)),
         strategy_(std::move(strategy)),
@@ -58,7 +59,7 @@ class DistributedOptimizer {
   void predict(Model& model, Batch const& batch, std::span<float> out) {
     declare(model);
     pull(model, batch);
-    model.predict(batch, std::span<float const>(device_.view(dense_)), rows_views(), out);
+    model.predict(batch, std::span<float const>(device_->view(dense_)), rows_views(), out);
   }
 
   /// Waits until every push of this worker is applied.
@@ -113,6 +114,7 @@ class DistributedOptimizer {
   template <class Model>
   void declare(Model const& model) {
     if (declared_) return;
+    if (!device_) make_device();
     for (auto const& input : model.sparse_inputs()) {
       sparse_tables_.push_back(client().declare(SparseSpec{.name = input.name,
                                                            .dim = input.dim,
@@ -127,7 +129,7 @@ class DistributedOptimizer {
                                                 .optimizer = optimizers_.dense,
                                                 .apply = StrategyChoice::apply,
                                                 .seed = seed_});
-      device_.resize(dense_, dense_table_->size);
+      device_->resize(dense_, dense_table_->size);
     }
     auto const tables = sparse_tables_.size();
     index_.resize(tables);
@@ -137,24 +139,28 @@ class DistributedOptimizer {
     declared_ = true;
   }
 
+  void make_device() {
+    if constexpr (std::is_default_constructible_v<DeviceChoice>) device_.emplace();
+  }
+
   template <class Model, class Batch>
   void pull(Model const& model, Batch const& batch) {
     auto& flight = next_flight();
     std::vector<Handle> handles;
-    if (dense_table_) handles.push_back(client().pull(*dense_table_, device_.staging(dense_)));
+    if (dense_table_) handles.push_back(client().pull(*dense_table_, device_->staging(dense_)));
     for (std::size_t t = 0; t < sparse_tables_.size(); ++t) {
       auto const dim = sparse_tables_[t].dim;
       index_[t].build(model.keys(batch, t), flight.keys[t]);
-      device_.resize(distinct_rows_[t], flight.keys[t].size() * dim);
-      handles.push_back(client().pull(sparse_tables_[t], flight.keys[t], device_.staging(distinct_rows_[t])));
+      device_->resize(distinct_rows_[t], flight.keys[t].size() * dim);
+      handles.push_back(client().pull(sparse_tables_[t], flight.keys[t], device_->staging(distinct_rows_[t])));
     }
     for (auto& handle : handles) handle.wait();
-    if (dense_table_) device_.upload(dense_);
+    if (dense_table_) device_->upload(dense_);
     for (std::size_t t = 0; t < sparse_tables_.size(); ++t) {
       auto const dim = sparse_tables_[t].dim;
-      device_.upload(distinct_rows_[t]);
-      device_.resize(rows_[t], index_[t].index().size() * dim);
-      device_.gather(distinct_rows_[t], index_[t].index(), dim, rows_[t]);
+      device_->upload(distinct_rows_[t]);
+      device_->resize(rows_[t], index_[t].index().size() * dim);
+      device_->gather(distinct_rows_[t], index_[t].index(), dim, rows_[t]);
     }
   }
 
@@ -163,25 +169,25 @@ class DistributedOptimizer {
     auto& flight = *next_;
     std::vector<std::span<float>> row_gradients;
     for (std::size_t t = 0; t < sparse_tables_.size(); ++t) {
-      device_.resize(row_gradients_[t], index_[t].index().size() * sparse_tables_[t].dim);
-      device_.zero(row_gradients_[t]);
-      row_gradients.push_back(device_.view(row_gradients_[t]));
+      device_->resize(row_gradients_[t], index_[t].index().size() * sparse_tables_[t].dim);
+      device_->zero(row_gradients_[t]);
+      row_gradients.push_back(device_->view(row_gradients_[t]));
     }
     if (dense_table_) {
-      device_.resize(flight.dense_gradient, dense_table_->size);
-      device_.zero(flight.dense_gradient);
+      device_->resize(flight.dense_gradient, dense_table_->size);
+      device_->zero(flight.dense_gradient);
     }
     auto const rows = rows_views();
-    StepView const view{device_.view(dense_), device_.view(flight.dense_gradient), rows, row_gradients};
+    StepView const view{device_->view(dense_), device_->view(flight.dense_gradient), rows, row_gradients};
     double const loss = model.gradients(batch, view);
     for (std::size_t t = 0; t < sparse_tables_.size(); ++t) {
       auto const dim = sparse_tables_[t].dim;
-      device_.resize(flight.row_gradients[t], flight.keys[t].size() * dim);
-      device_.zero(flight.row_gradients[t]);
-      device_.scatter_add(row_gradients_[t], index_[t].index(), dim, flight.row_gradients[t]);
-      device_.download(flight.row_gradients[t]);
+      device_->resize(flight.row_gradients[t], flight.keys[t].size() * dim);
+      device_->zero(flight.row_gradients[t]);
+      device_->scatter_add(row_gradients_[t], index_[t].index(), dim, flight.row_gradients[t]);
+      device_->download(flight.row_gradients[t]);
     }
-    if (dense_table_) device_.download(flight.dense_gradient);
+    if (dense_table_) device_->download(flight.dense_gradient);
     return loss;
   }
 
@@ -190,11 +196,11 @@ class DistributedOptimizer {
     next_.reset();
     auto& flight = flights_.back();
     if (dense_table_) {
-      flight.handles.push_back(client().push(*dense_table_, device_.staging(flight.dense_gradient), examples));
+      flight.handles.push_back(client().push(*dense_table_, device_->staging(flight.dense_gradient), examples));
     }
     for (std::size_t t = 0; t < sparse_tables_.size(); ++t) {
       flight.handles.push_back(
-          client().push(sparse_tables_[t], flight.keys[t], device_.staging(flight.row_gradients[t]), examples));
+          client().push(sparse_tables_[t], flight.keys[t], device_->staging(flight.row_gradients[t]), examples));
     }
   }
 
@@ -222,14 +228,14 @@ class DistributedOptimizer {
 
   [[nodiscard]] std::vector<std::span<float const>> rows_views() {
     std::vector<std::span<float const>> views;
-    for (auto& rows : rows_) views.emplace_back(device_.view(rows));
+    for (auto& rows : rows_) views.emplace_back(device_->view(rows));
     return views;
   }
 
   std::optional<Client>& client_;
   Optimizers optimizers_;
   StrategyChoice strategy_;
-  [[no_unique_address]] DeviceChoice device_;
+  std::optional<DeviceChoice> device_;  // made at the first step: a server needs no device and may have none
   std::uint64_t seed_;
   bool declared_ = false;
 

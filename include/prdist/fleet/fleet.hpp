@@ -55,7 +55,7 @@ class Fleet {
       : roles_(std::move(roles)),
         strategy_(take<StrategyChoice>(values...)),
         transport_(take<TransportChoice>(values...)),
-        device_(take<DeviceChoice>(values...)),
+        device_(take_device(values...)),
         options_(take_options(values...)) {
     static_assert((is_value<Values> && ...), "prdist::Fleet: a value that belongs to none of its policies");
     log(Level::info, "prdist ", version, ' ', StrategyChoice::name, '/', TransportChoice::name, '/', DeviceChoice::name,
@@ -167,6 +167,18 @@ class Fleet {
     }
   }
 
+  /// None unless it was given: only a worker's optimizer makes one, when it begins.
+  template <class... Values>
+  static std::optional<DeviceChoice> take_device(Values&... values) {
+    if constexpr ((std::is_same_v<DeviceChoice, Values> || ...)) {
+      return std::get<DeviceChoice&>(std::tie(values...));
+    } else {
+      static_assert(std::is_default_constructible_v<DeviceChoice>,
+                    "prdist::Fleet: this policy needs a value, for example Fleet{roles, Memory{hub}}");
+      return std::nullopt;
+    }
+  }
+
   template <class... Values>
   static FleetOptions take_options(Values&... values) {
     if constexpr ((std::is_same_v<FleetOptions, Values> || ...)) {
@@ -179,7 +191,7 @@ class Fleet {
   Roles roles_;
   StrategyChoice strategy_;
   TransportChoice transport_;
-  [[no_unique_address]] DeviceChoice device_;
+  std::optional<DeviceChoice> device_;
   FleetOptions options_;
   SystemRuntime runtime_;
   std::shared_ptr<Server> server_;
