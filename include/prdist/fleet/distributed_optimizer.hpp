@@ -9,7 +9,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -114,7 +113,7 @@ class DistributedOptimizer {
   template <class Model>
   void declare(Model const& model) {
     if (declared_) return;
-    if (!device_) make_device();
+    (void)client();  // a server has none, and no device either
     for (auto const& input : model.sparse_inputs()) {
       sparse_tables_.push_back(client().declare(SparseSpec{.name = input.name,
                                                            .dim = input.dim,
@@ -137,10 +136,6 @@ class DistributedOptimizer {
     rows_.resize(tables);
     row_gradients_.resize(tables);
     declared_ = true;
-  }
-
-  void make_device() {
-    if constexpr (std::is_default_constructible_v<DeviceChoice>) device_.emplace();
   }
 
   template <class Model, class Batch>
@@ -235,7 +230,7 @@ class DistributedOptimizer {
   std::optional<Client>& client_;
   Optimizers optimizers_;
   StrategyChoice strategy_;
-  std::optional<DeviceChoice> device_;  // made at the first step: a server needs no device and may have none
+  std::optional<DeviceChoice> device_;  // of a worker; a server needs none and may have none
   std::uint64_t seed_;
   bool declared_ = false;
 

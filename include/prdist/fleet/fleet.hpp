@@ -58,6 +58,10 @@ class Fleet {
         device_(take_device(values...)),
         options_(take_options(values...)) {
     static_assert((is_value<Values> && ...), "prdist::Fleet: a value that belongs to none of its policies");
+    if constexpr (std::is_default_constructible_v<DeviceChoice>) {
+      // A worker without its GPU is to hear so at once; a server needs no device.
+      if (is_worker() && !device_) device_.emplace();
+    }
     log(Level::info, "prdist ", version, ' ', StrategyChoice::name, '/', TransportChoice::name, '/', DeviceChoice::name,
         is_server() ? " server " : " worker ", roles_.index, '/', is_server() ? roles_.servers.size() : roles_.workers,
         is_server() ? " workers " : " servers ", is_server() ? roles_.workers : roles_.servers.size());
@@ -167,7 +171,7 @@ class Fleet {
     }
   }
 
-  /// None unless it was given: only a worker's optimizer makes one, when it begins.
+  /// None unless it was given.
   template <class... Values>
   static std::optional<DeviceChoice> take_device(Values&... values) {
     if constexpr ((std::is_same_v<DeviceChoice, Values> || ...)) {
