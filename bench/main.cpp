@@ -24,21 +24,22 @@ void Rounds::run(std::size_t rounds, std::uint64_t runs_per_round) const {
   }
   for (std::size_t round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < ways_.size(); ++i) {
-      auto const start = Clock::now();
-      for (std::uint64_t k = 0; k < runs_per_round; ++k) ways_[i].work();
-      timed[i].add(Clock::now() - start, runs_per_round, no_counters);
+      double seconds = 0;
+      for (std::uint64_t k = 0; k < runs_per_round; ++k) seconds += ways_[i].work();
+      timed[i].add(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)), runs_per_round,
+                   no_counters);
     }
   }
 
-  std::printf("\n%-46s %10s %14s %6s %7s\n", title_.c_str(), "median", ("M " + unit_ + "/s").c_str(), "err%", "ratio");
+  std::printf("\n%-46s %11s %14s %6s %7s\n", title_.c_str(), "median", (unit_ + "s/s").c_str(), "err%", "ratio");
   auto const baseline = timed.front().median(Measure::elapsed);
   for (std::size_t i = 0; i < ways_.size(); ++i) {
     auto const median = timed[i].median(Measure::elapsed);
     auto const error = timed[i].medianAbsolutePercentError(Measure::elapsed) * 100;
     auto const ratio = baseline / median;
     auto const below = ratio < ways_[i].floor;
-    std::printf("  %-44s %7.3f ms %14.2f %6.1f %7.2f%s", ways_[i].name.c_str(), median * 1e3, units_ / median / 1e6,
-                error, ratio, error > 5 ? "  noisy" : "");
+    std::printf("  %-44s %8.3f ms %14.0f %6.1f %7.2f%s", ways_[i].name.c_str(), median * 1e3, units_ / median, error,
+                ratio, error > 5 ? "  noisy" : "");
     if (ways_[i].floor > 0) std::printf("  floor %.2f %s", ways_[i].floor, below ? "NOT reached" : "reached");
     std::printf("\n");
   }

@@ -5,6 +5,7 @@
 
 #include <nanobench.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -56,18 +57,30 @@ class Rounds {
 
   /// The first way is the baseline. A `floor` is a ratio to it that a way should not fall below.
   Rounds& add(std::string name, std::function<void()> work, double floor = 0) {
+    return add_timed(
+        std::move(name),
+        [work = std::move(work)] {
+          auto const start = ankerl::nanobench::Clock::now();
+          work();
+          return std::chrono::duration<double>(ankerl::nanobench::Clock::now() - start).count();
+        },
+        floor);
+  }
+
+  /// As add(), for work that knows better which part of it counts: it returns the seconds.
+  Rounds& add_timed(std::string name, std::function<double()> work, double floor = 0) {
     ways_.push_back({std::move(name), std::move(work), floor});
     return *this;
   }
 
   /// Times `rounds` rounds after one that is not counted, and prints a line per way: median, units per second,
   /// median deviation (err%; above 5 the line is marked as noisy), ratio to the baseline.
-  void run(std::size_t rounds = 21, std::uint64_t runs_per_round = 1) const;
+  void run(std::size_t rounds, std::uint64_t runs_per_round = 1) const;
 
  private:
   struct Way {
     std::string name;
-    std::function<void()> work;
+    std::function<double()> work;
     double floor;
   };
 

@@ -1,6 +1,7 @@
 // One server, one trainer, over loopback: sparse pull and push of 100,000 random keys out of a million rows, dense
 // pull and push of a million floats. The server is a process of its own, and so is the peer of the baseline: blocking
 // TCP that moves the same bytes and does nothing with them.
+#include <prdist/core/log.hpp>
 #include <prdist/core/runtime.hpp>
 #include <prdist/server/server.hpp>
 #include <prdist/trainer/client.hpp>
@@ -62,6 +63,7 @@ Tables fill_and_verify(Client& client, std::vector<bench::Request> const& reques
 
 template <class Choice>
 void run() {
+  set_log({});
   auto const [listener, port] = bench::listen_on_loopback();
   auto const requests = bench::random_requests();
   bench::Child const server([&, listener = listener] { return serve<Choice>(listener); });

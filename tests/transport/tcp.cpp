@@ -5,6 +5,8 @@
 
 #include <fcntl.h>
 
+#include <atomic>
+
 #include "../support/any_transport.hpp"
 #include "../support/raw_socket.hpp"
 #include "../support/recorder.hpp"
@@ -137,6 +139,43 @@ TEST_F(TcpServer, ReadsNoMoreWhileTooMuchIsUnanswered) {
   // rest in its socket already.
   raw.half_close();
   EXPECT_EQ(busy->frames().size(), 3U);
+}
+
+TEST_F(TcpServer, AConnectionThatWaitsForAnswersLivesAndGoesOn) {
+  class Busy final : public Recorder {
+   public:
+    std::atomic<std::size_t> answered = 0;
+    std::size_t backlog() const override { return frames().size() - answered; }
+  };
+  auto const busy = std::make_shared<Busy>();
+  std::vector<std::shared_ptr<FrameSink>> sinks{sink, busy};  // of the second connection, of the first
+  std::weak_ptr<Connection> connection;
+  Tcp small(SocketOptions{.max_backlog = 3});
+  auto const door = small
+                        .listen(anywhere(),
+                                [&](std::shared_ptr<Connection> const& it) {
+                                  auto const mine = sinks.back();
+                                  if (mine == busy) connection = it;
+                                  sinks.pop_back();
+                                  return mine;
+                                })
+                        .value();
+  RawSocket raw(door->endpoint());
+  for (int i = 0; i < 10; ++i) raw.say(frame({}, noise(10, 1)));
+  ASSERT_TRUE(busy->wait_for_frames(3));
+  // The transport has one thread: when it serves another connection, it is done with the third frame of this one.
+  RawSocket other(door->endpoint());
+  other.say(frame({}, noise(10, 1)));
+  ASSERT_TRUE(sink->wait_for_frames(1));
+
+  for (std::size_t i = 1; i <= 10; ++i) {
+    ASSERT_TRUE(busy->wait_for_frames(i));
+    auto const alive = connection.lock();
+    ASSERT_TRUE(alive);
+    busy->answered = i;
+    alive->send({});
+  }
+  EXPECT_FALSE(busy->closed());
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ class FrameStream final : public Connection, public Endable, public std::enable_
     if (!queue_.empty()) return write();
     if (finishing_) return fail(Error(Errc::transport_closed, "this side closed the connection"));
     if (paused_ && !overloaded()) {
-      paused_ = false;
+      paused_.reset();
       read_header();
     }
   }
@@ -142,7 +142,7 @@ class FrameStream final : public Connection, public Endable, public std::enable_
 
   void read_header() {
     if (overloaded()) {
-      paused_ = true;  // on_written() goes on: every request that is answered writes something
+      paused_ = shared_from_this();  // on_written() goes on: every request that is answered writes something
       return;
     }
     asio::async_read(socket_, asio::buffer(header_bytes_),
@@ -213,6 +213,7 @@ class FrameStream final : public Connection, public Endable, public std::enable_
   void shut() {
     if (closed_) return;
     closed_ = true;
+    paused_.reset();
     core_->forget(number_);
     error_code ignored;
     socket_.shutdown(tcp::socket::shutdown_both, ignored);
@@ -233,7 +234,8 @@ class FrameStream final : public Connection, public Endable, public std::enable_
   std::vector<Bytes> room_;
   std::vector<std::byte> sums_;
   std::vector<std::byte> expected_;
-  bool paused_ = false;
+  // Set while reading waits: then no handler holds the stream, and whoever answers has only a weak pointer to it.
+  std::shared_ptr<FrameStream> paused_;
 
   std::deque<Queued> queue_;
   std::vector<asio::const_buffer> buffers_;
