@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "../support/any_transport.hpp"
@@ -23,12 +24,12 @@ class TcpServer : public ::testing::Test {
   static std::vector<std::byte> frame(Header header, std::vector<std::byte> const& payload) {
     header.payload = payload.size();
     auto const encoded = encode(header);
-    std::vector<std::byte> bytes(encoded.begin(), encoded.end());
-    bytes.insert(bytes.end(), payload.begin(), payload.end());
     std::vector<std::byte> sums(checksum_count(payload.size()) * 8);
     ConstBytes const piece(payload);
     write_checksums(std::span(&piece, 1), sums);
-    bytes.insert(bytes.end(), sums.begin(), sums.end());
+    std::vector<std::byte> bytes(encoded.size() + payload.size() + sums.size());
+    auto const behind = std::copy(encoded.begin(), encoded.end(), bytes.begin());
+    std::copy(sums.begin(), sums.end(), std::copy(payload.begin(), payload.end(), behind));
     return bytes;
   }
 
