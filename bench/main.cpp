@@ -10,7 +10,7 @@
 
 namespace bench {
 
-void Rounds::run(std::size_t rounds, std::uint64_t runs_per_round) const {
+void Rounds::run(std::size_t rounds, std::uint64_t runs_per_round, bool warm_up) const {
   using ankerl::nanobench::Clock;
   using Measure = ankerl::nanobench::Result::Measure;
   ankerl::nanobench::Bench bench;
@@ -20,7 +20,7 @@ void Rounds::run(std::size_t rounds, std::uint64_t runs_per_round) const {
   for (auto const& way : ways_) {
     bench.name(way.name);
     timed.emplace_back(bench.config());
-    way.work();
+    if (warm_up) way.work();
   }
   for (std::size_t round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < ways_.size(); ++i) {

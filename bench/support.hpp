@@ -73,9 +73,9 @@ class Rounds {
     return *this;
   }
 
-  /// Times `rounds` rounds after one that is not counted, and prints a line per way: median, units per second,
-  /// median deviation (err%; above 5 the line is marked as noisy), ratio to the baseline.
-  void run(std::size_t rounds, std::uint64_t runs_per_round = 1) const;
+  /// Times `rounds` rounds, after one that is not counted unless `warm_up` is off, and prints a line per way: median,
+  /// units per second, median deviation (err%; above 5 the line is marked as noisy), ratio to the baseline.
+  void run(std::size_t rounds, std::uint64_t runs_per_round = 1, bool warm_up = true) const;
 
  private:
   struct Way {

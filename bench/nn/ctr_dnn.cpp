@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double rows = 100'000;
+constexpr double rows = 50'000;
 
 std::string quoted(std::string const& word) {
   std::string text = "'";
@@ -43,11 +43,11 @@ boost::json::object read_result(fs::path const& path) {
 void run() {
   auto const bin = fs::canonical("/proc/self/exe").parent_path();
   auto const folder = bin.parent_path() / "bench" / "ctr_dnn";
-  auto const data = folder / "data";
+  auto const data = folder / "data-50000";
   fs::create_directories(folder);
   auto const program = [&](char const* name) { return quoted((bin / name).string()); };
   if (!fs::exists(data / "meta.json")) {
-    run_program(program("prdata") + " --rows 100000 --test-rows 20000 --files 4 --out " + quoted(data.string()),
+    run_program(program("prdata") + " --rows 50000 --test-rows 20000 --files 4 --out " + quoted(data.string()),
                 folder / "prdata.log");
   }
   ::setenv("OPENBLAS_NUM_THREADS", "1", 1);
@@ -57,7 +57,7 @@ void run() {
     return [=, &program] {
       fs::remove(result);
       run_program(before + program("ctr_dnn") + " --train " + quoted((data / "train").string()) + " --test " +
-                      quoted((data / "test").string()) + " --rows 100000 --result " + quoted(result.string()) + after,
+                      quoted((data / "test").string()) + " --rows 50000 --result " + quoted(result.string()) + after,
                   folder / (how + ".log"));
       auto const said = read_result(result);
       bench::verify(said.at("auc").to_number<double>() > 0.6, how + " has learnt nothing");
@@ -87,7 +87,7 @@ void run() {
                                                   quoted((folder / "log").string()) + " -- ",
                                               " --strategy async"))
       .add_timed("prdist, one process", train("single", "", " --single"))
-      .run(3);
+      .run(3, 1, false);  // every run is a program of its own: there is nothing to warm up
 }
 
 bench::Entry const entry{"nn/ctr_dnn", run};
