@@ -53,20 +53,6 @@ TEST(Arena, BlocksAreAlignedZeroedAndApart) {
   }
 }
 
-TEST(Arena, AReleasedBlockServesTheSameSizeAgainZeroed) {
-  Arena arena;
-  auto* const block = arena.allocate(100);
-  std::memset(block, 0xff, 100);
-  arena.release(block, 100);
-  EXPECT_NE(arena.allocate(300), block) << "a larger block does not fit there";
-  auto const before = arena.bytes();
-  auto* const again = arena.allocate(120);  // the same when rounded to lines
-  EXPECT_EQ(again, block);
-  EXPECT_TRUE(all_zero(again, 128));
-  EXPECT_NE(arena.allocate(100), block) << "handed out twice";
-  EXPECT_EQ(arena.bytes(), before);
-}
-
 TEST(Arena, CountsWhatItTookFromTheSystem) {
   constexpr std::size_t huge_page = std::size_t{2} << 20;
   Arena arena;

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -31,21 +30,12 @@ class Arena {
   [[nodiscard]] void* allocate(std::size_t bytes) {
     if (bytes > most) refuse(bytes);
     bytes = round_up(bytes, line);
-    if (auto const spare = spare_.find(bytes); spare != spare_.end() && !spare->second.empty()) {
-      auto* const block = spare->second.back();
-      spare->second.pop_back();
-      std::fill_n(static_cast<std::byte*>(block), bytes, std::byte{0});
-      return block;
-    }
     if (bytes > left_) grow(bytes);
     auto* const block = next_;
     next_ += bytes;
     left_ -= bytes;
     return block;
   }
-
-  /// Takes a block back for a later allocate() of the same size.
-  void release(void* block, std::size_t bytes) { spare_[round_up(bytes, line)].push_back(block); }
 
   /// What was taken from the system.
   [[nodiscard]] std::size_t bytes() const noexcept { return total_; }
@@ -82,7 +72,6 @@ class Arena {
   }
 
   std::vector<std::pair<void*, std::size_t>> chunks_;
-  std::map<std::size_t, std::vector<void*>> spare_;
   std::byte* next_ = nullptr;
   std::size_t left_ = 0;
   std::size_t total_ = 0;

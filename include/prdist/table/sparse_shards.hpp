@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One sparse table over all shards of a thread. Requests are worked off in three stages that run a fixed distance
-// apart (find the slot, find the row, use the row), each prefetching for the next: the cost of a random row is then
+// One sparse table over all shards of a thread. Requests are worked off in blocks of keys and each block in three
+// stages (find the bucket, find the row, use the row), each prefetching for the next: the cost of a random row is then
 // its memory bandwidth and not its latency.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 #include <cstddef>
@@ -50,26 +51,29 @@ class SparseShards {
 
   void pull(std::span<Key const> keys, std::span<float> rows) const {
     auto const bytes = spec_.dim * sizeof(float);
-    staged(keys, [&](std::size_t i, std::uint64_t hash, float* candidate) {
-      auto* const out = rows.data() + i * spec_.dim;
-      if (auto const* const row = table_of(hash).find(hash, keys[i], candidate)) {
-        copy(out, row, bytes);
-      } else {
-        fill_first(spec_.init, stream_, keys[i], {out, spec_.dim});
+    in_blocks(keys, [&](Block const& block) {
+      for (std::size_t i = 0; i < block.count; ++i) {
+        auto const position = block.positions[i];
+        auto* const out = rows.data() + position * spec_.dim;
+        if (auto const* const row = block.rows[i]) {
+          copy(out, row, bytes);
+        } else {
+          fill_first(spec_.init, stream_, keys[position], {out, spec_.dim});
+        }
       }
     });
   }
 
   void push(std::span<Key const> keys, std::span<float const> gradients) {
-    Batch batch;
-    staged(keys, [&](std::size_t i, std::uint64_t hash, float* candidate) {
-      auto* row = table_of(hash).find(hash, keys[i], candidate);
-      // The candidate was taken some keys ago: the same key may have been inserted since.
-      if (row == nullptr) row = table_of(hash).find(hash, keys[i]);
-      if (row == nullptr) row = insert(hash, keys[i]);
-      if (batch.add(row, gradients.data() + i * spec_.dim)) flush(batch);
+    std::array<float const*, block_keys> of_block;
+    in_blocks(keys, [&](Block& block) {
+      for (std::size_t i = 0; i < block.count; ++i) {
+        auto const position = block.positions[i];
+        if (block.rows[i] == nullptr) block.rows[i] = find_or_insert(block.hashes[i], keys[position]);
+        of_block[i] = gradients.data() + position * spec_.dim;
+      }
+      kernel_(spec_.optimizer, block.rows.data(), of_block.data(), block.count, spec_.dim);
     });
-    flush(batch);
   }
 
   /// One update per key by the weighted sum of the parts, added in their order.
@@ -106,25 +110,16 @@ class SparseShards {
   }
 
  private:
-  static constexpr std::size_t distance = 16;
+  static constexpr std::size_t block_keys = 16;
 
-  /// Rows waiting for one call of the kernel.
-  struct Batch {
-    std::array<float*, 32> rows;
-    std::array<float const*, 32> gradients;
-    std::size_t count = 0;
-
-    bool add(float* row, float const* gradient) {
-      rows[count] = row;
-      gradients[count] = gradient;
-      return ++count == rows.size();
-    }
+  /// Keys of owned shards, in the order of the request: where they stand in it, their hashes, their rows or null.
+  struct Block {
+    std::size_t count;
+    std::array<std::size_t, block_keys> positions;
+    std::array<std::uint64_t, block_keys> hashes;
+    std::array<SparseTable::Bucket const*, block_keys> segments;
+    std::array<float*, block_keys> rows;
   };
-
-  void flush(Batch& batch) {
-    kernel_(spec_.optimizer, batch.rows.data(), batch.gradients.data(), batch.count, spec_.dim);
-    batch.count = 0;
-  }
 
   [[nodiscard]] bool owns(std::uint64_t hash) const noexcept { return all_owned_ || owned_[shard_of(hash)]; }
   [[nodiscard]] SparseTable const& table_of(std::uint64_t hash) const noexcept {
@@ -132,46 +127,52 @@ class SparseShards {
   }
   [[nodiscard]] SparseTable& table_of(std::uint64_t hash) noexcept { return tables_[index_[shard_of(hash)]]; }
 
-  [[nodiscard]] float* insert(std::uint64_t hash, Key key) {
-    auto* const row = table_of(hash).insert(hash, key);
+  /// For a key that had no row when its block was looked up; it may stand twice in there.
+  [[nodiscard]] float* find_or_insert(std::uint64_t hash, Key key) {
+    auto& table = table_of(hash);
+    if (auto* const row = table.find(hash, key)) return row;
+    auto* const row = table.insert(hash, key);
     fill_first(spec_.init, stream_, key, {row, spec_.dim});
     write_first_state(spec_.optimizer, row, spec_.dim);
     return row;
   }
 
-  /// Calls `use(position, hash, candidate row)` for each key of an owned shard, in order.
+  /// Calls `use(Block&)` for each block of the keys that are ours. Three blocks are on their way at a time, one in
+  /// each stage, so that memory has the time of three stages to answer a prefetch.
   template <class Use>
-  void staged(std::span<Key const> keys, Use&& use) const {
-    struct Stage {
-      std::size_t position;
-      std::uint64_t hash;
-      float* candidate;
+  void in_blocks(std::span<Key const> keys, Use&& use) const {
+    auto const row_lines = std::min<std::size_t>((row_floats(spec_.optimizer, spec_.dim) * sizeof(float) + 63) / 64, 4);
+    std::size_t next = 0;
+    auto const find_buckets = [&](Block& block) {
+      block.count = 0;
+      for (; next < keys.size() && block.count < block_keys; ++next) {
+        auto const hash = hash_key(keys[next]);
+        if (!owns(hash)) continue;
+        auto const* const segment = table_of(hash).segment_of(hash);
+        __builtin_prefetch(segment + SparseTable::home(hash));
+        block.segments[block.count] = segment;
+        block.positions[block.count] = next;
+        block.hashes[block.count++] = hash;
+      }
     };
-    std::array<Stage, 4 * distance> ring;
-    std::size_t taken = 0, probed = 0, used = 0;
-    auto const probe_one = [&] {
-      auto& stage = ring[probed++ % ring.size()];
-      auto const& table = table_of(stage.hash);
-      stage.candidate = table.probe(stage.hash);
-      if (stage.candidate != nullptr) table.prefetch_row(stage.candidate);
+    auto const find_rows = [&](Block& block) {
+      for (std::size_t i = 0; i < block.count; ++i) {
+        auto* const row = SparseTable::find(block.segments[i], block.hashes[i], keys[block.positions[i]]);
+        block.rows[i] = row;
+        for (std::size_t line = 0; line < row_lines; ++line) __builtin_prefetch(row + line * 16);
+      }
     };
-    auto const use_one = [&] {
-      auto const& stage = ring[used++ % ring.size()];
-      use(stage.position, stage.hash, stage.candidate);
-    };
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      auto const hash = hash_key(keys[i]);
-      if (!owns(hash)) continue;
-      table_of(hash).prefetch(hash);
-      ring[taken++ % ring.size()] = {i, hash, nullptr};
-      if (taken - probed > distance) probe_one();
-      if (probed - used > distance) use_one();
+    std::array<Block, 3> blocks;
+    blocks[0].count = blocks[1].count = 0;
+    for (std::size_t turn = 2;; ++turn) {
+      auto& newest = blocks[turn % 3];
+      auto& middle = blocks[(turn + 2) % 3];
+      auto& oldest = blocks[(turn + 1) % 3];
+      find_buckets(newest);
+      find_rows(middle);
+      use(oldest);
+      if (newest.count + middle.count == 0) break;
     }
-    while (probed < taken) {
-      probe_one();
-      if (probed - used > distance) use_one();
-    }
-    while (used < probed) use_one();
   }
 
   static void copy(float* out, float const* row, std::size_t bytes) noexcept {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of one table in one shard: key -> row of floats, at an address that never changes.
 //
-// Extendible hashing: a directory of segments of 512 slots; a full segment splits in two, so growth costs a few
-// microseconds at a time and never a pass over the table. A slot is 8 bytes, 16 of hash and 48 of address; the key
-// stands in front of its row. At the usual fill that is 15 bytes per row beside the payload.
-// Lookups come in two steps, probe() and find(), so that a caller with many keys can prefetch between them.
+// Extendible hashing: a directory of segments of 128 buckets; a full segment splits in two, so growth costs a few
+// microseconds at a time and never a pass over the table. A bucket is one cache line, four slots of key and address,
+// compared without a branch; a full one overflows into the next. A lookup thus misses the cache once for the bucket
+// and once per line of the row, which starts at a line when its size is a multiple of one.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -23,63 +24,53 @@ namespace prdist {
 
 class SparseTable {
  public:
+  struct Slot {
+    Key key;
+    float* row;  ///< null when the slot is free
+  };
+  static constexpr std::size_t bucket_slots = 4;
+  struct Bucket {
+    Slot slots[bucket_slots];  ///< filled from the front
+  };
+  static_assert(sizeof(Bucket) == 64);
+
   /// Rows of `row_floats` floats, taken from `arena`, which must outlive the table. Keys in the table share the top
   /// `used_bits` bits of their hash.
   SparseTable(Arena& arena, std::size_t row_floats, unsigned used_bits)
-      : arena_(&arena), stride_(sizeof(Key) + (row_floats * sizeof(float) + 7) / 8 * 8), used_bits_(used_bits) {
+      : arena_(&arena), stride_((row_floats * sizeof(float) + 7) / 8 * 8), used_bits_(used_bits) {
     segments_.push_back({new_segment(), 0, 0});
-    directory_.push_back(segments_[0].slots);
+    directory_.push_back(segments_[0].buckets);
     owner_.push_back(0);
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  // Both prefetches are inlined by force: g++ takes a function that only prefetches for one without effect and drops
-  // calls of it that it has not inlined early.
+  /// The segment of `hash`, good until the next insert(), and the bucket in it where a search begins: a caller with
+  /// many keys prefetches that, and later calls find() with the segment.
+  [[nodiscard]] Bucket const* segment_of(std::uint64_t hash) const noexcept { return directory_[index_of(hash)]; }
+  [[nodiscard]] static std::size_t home(std::uint64_t hash) noexcept { return hash % segment_buckets; }
 
-  /// Brings the slot of `hash` into the cache.
-  [[gnu::always_inline]] void prefetch(std::uint64_t hash) const noexcept {
-    __builtin_prefetch(&segment_of(hash)[home(hash)]);
-  }
-
-  /// The first row whose slot agrees with `hash`, or null. Reads slots only: the key is not compared yet.
-  [[nodiscard]] float* probe(std::uint64_t hash) const noexcept {
-    auto const* const slots = segment_of(hash);
-    auto const tag = tag_of(hash);
-    for (std::size_t i = home(hash);; i = (i + 1) % segment_slots) {
-      if (slots[i] == 0) return nullptr;
-      if (slots[i] >> address_bits == tag) return row_of(slots[i]);
+  /// The row of `key`, or null.
+  [[nodiscard]] static float* find(Bucket const* segment, std::uint64_t hash, Key key) noexcept {
+    for (auto b = home(hash);; b = (b + 1) % segment_buckets) {
+      auto const& slots = segment[b].slots;
+      auto const equal = unsigned{slots[0].key == key} | unsigned{slots[1].key == key} << 1 |
+                         unsigned{slots[2].key == key} << 2 | unsigned{slots[3].key == key} << 3;
+      // A free slot holds key 0 and no row: what is found there is the right answer, nothing.
+      if (equal != 0) return slots[std::countr_zero(equal)].row;
+      if (slots[bucket_slots - 1].row == nullptr) return nullptr;
     }
   }
 
-  /// Brings a row that probe() gave, with the key in front of it, into the cache.
-  [[gnu::always_inline]] void prefetch_row(float const* row) const noexcept {
-    auto const* const start = reinterpret_cast<std::byte const*>(row) - sizeof(Key);
-    for (std::size_t line = 0; line < stride_ && line < 256; line += 64) __builtin_prefetch(start + line);
-  }
-
-  /// The row of `key`, or null. `candidate` is what probe() gave for its hash.
-  [[nodiscard]] float* find(std::uint64_t hash, Key key, float* candidate) const noexcept {
-    if (candidate == nullptr || key_of(candidate) == key) return candidate;
-    return find(hash, key);
-  }
-
-  [[nodiscard]] float* find(std::uint64_t hash, Key key) const noexcept {
-    auto const* const slots = segment_of(hash);
-    auto const tag = tag_of(hash);
-    for (std::size_t i = home(hash);; i = (i + 1) % segment_slots) {
-      if (slots[i] == 0) return nullptr;
-      if (slots[i] >> address_bits == tag && key_of(row_of(slots[i])) == key) return row_of(slots[i]);
-    }
-  }
+  [[nodiscard]] float* find(std::uint64_t hash, Key key) const noexcept { return find(segment_of(hash), hash, key); }
 
   /// Makes a row of zeros for a key that is not in the table.
   /// @throws Error table.memory
   float* insert(std::uint64_t hash, Key key) {
     while (segments_[owner_[index_of(hash)]].count >= split_at) split(hash);
-    auto* const row = new_row(key);
+    auto* const row = new_row();
     auto& segment = segments_[owner_[index_of(hash)]];
-    place(segment.slots, hash, row);
+    place(segment.buckets, hash, {key, row});
     ++segment.count;
     ++size_;
     return row;
@@ -89,49 +80,37 @@ class SparseTable {
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (auto const& segment : segments_) {
-      for (std::size_t i = 0; i < segment_slots; ++i) {
-        if (segment.slots[i] != 0) visit(key_of(row_of(segment.slots[i])), row_of(segment.slots[i]));
+      for (std::size_t b = 0; b < segment_buckets; ++b) {
+        for (auto const& slot : segment.buckets[b].slots) {
+          if (slot.row != nullptr) visit(slot.key, slot.row);
+        }
       }
     }
   }
 
-  static constexpr std::size_t segment_slots = 512;
+  static constexpr std::size_t segment_buckets = 128;
 
  private:
-  static constexpr unsigned address_bits = 48;
-  static constexpr std::uint64_t address_mask = (std::uint64_t{1} << address_bits) - 1;
+  static constexpr std::size_t segment_slots = segment_buckets * bucket_slots;
   static constexpr std::uint32_t split_at = segment_slots * 13 / 16;
   static constexpr std::size_t slab_bytes = 64 * 1024;
 
   struct Segment {
-    std::uint64_t* slots;
+    Bucket* buckets;
     std::uint32_t count;
     std::uint32_t depth;
   };
 
-  // Which bits of a hash decide what: the top for the shard, those below for the directory; the lowest nine for the
-  // home slot and the sixteen above them for the tag, so that no two of them tell the same.
+  // Which bits of a hash decide what: the top for the shard, those below for the directory, the lowest for the bucket.
   [[nodiscard]] std::size_t index_of(std::uint64_t hash) const noexcept {
     return static_cast<std::size_t>(((hash << used_bits_) >> 1) >> (63 - depth_));
   }
-  static std::size_t home(std::uint64_t hash) noexcept { return hash % segment_slots; }
-  static std::uint64_t tag_of(std::uint64_t hash) noexcept { return (hash >> 9) & 0xffff; }
 
-  [[nodiscard]] std::uint64_t* segment_of(std::uint64_t hash) const noexcept { return directory_[index_of(hash)]; }
-  static float* row_of(std::uint64_t slot) noexcept {
-    return reinterpret_cast<float*>(static_cast<std::uintptr_t>(slot & address_mask));
-  }
-  static Key key_of(float const* row) noexcept {
-    Key key;
-    std::memcpy(&key, reinterpret_cast<std::byte const*>(row) - sizeof key, sizeof key);
-    return key;
+  [[nodiscard]] Bucket* new_segment() {
+    return static_cast<Bucket*>(arena_->allocate(segment_buckets * sizeof(Bucket)));
   }
 
-  [[nodiscard]] std::uint64_t* new_segment() {
-    return static_cast<std::uint64_t*>(arena_->allocate(segment_slots * sizeof(std::uint64_t)));
-  }
-
-  [[nodiscard]] float* new_row(Key key) {
+  [[nodiscard]] float* new_row() {
     if (slab_left_ == 0) {
       // As many rows as there are already, up to a limit: small tables stay small.
       auto const most = slab_bytes / stride_ == 0 ? 1 : slab_bytes / stride_;
@@ -140,17 +119,21 @@ class SparseTable {
       slab_ = static_cast<std::byte*>(arena_->allocate(count * stride_));
       slab_left_ = count;
     }
-    auto* const start = slab_;
+    auto* const row = slab_;
     slab_ += stride_;
     --slab_left_;
-    std::memcpy(start, &key, sizeof key);
-    return reinterpret_cast<float*>(start + sizeof key);
+    return reinterpret_cast<float*>(row);
   }
 
-  static void place(std::uint64_t* slots, std::uint64_t hash, float* row) noexcept {
-    std::size_t i = home(hash);
-    while (slots[i] != 0) i = (i + 1) % segment_slots;
-    slots[i] = tag_of(hash) << address_bits | reinterpret_cast<std::uintptr_t>(row);
+  /// Puts `slot` where a search for `hash` comes by; there is room.
+  static void place(Bucket* segment, std::uint64_t hash, Slot slot) noexcept {
+    for (auto b = home(hash);; b = (b + 1) % segment_buckets) {
+      for (auto& free : segment[b].slots) {
+        if (free.row != nullptr) continue;
+        free = slot;
+        return;
+      }
+    }
   }
 
   /// Splits the segment in which `hash` belongs.
@@ -164,7 +147,7 @@ class SparseTable {
                   " bits of their hash: they were chosen to collide, and the table refuses to grow for them");
     }
     if (depth == depth_) {
-      std::vector<std::uint64_t*> directory(directory_.size() * 2);
+      std::vector<Bucket*> directory(directory_.size() * 2);
       std::vector<std::uint32_t> owner(directory.size());
       for (std::size_t i = 0; i < directory.size(); ++i) {
         directory[i] = directory_[i / 2];
@@ -180,20 +163,18 @@ class SparseTable {
     auto& right = segments_[other];
     left.depth = depth + 1;
 
-    std::uint64_t moved[segment_slots];
+    std::array<Slot, segment_slots> moved;
     std::size_t count = 0;
-    for (std::size_t i = 0; i < segment_slots; ++i) {
-      if (left.slots[i] == 0) continue;
-      moved[count++] = left.slots[i];
-      __builtin_prefetch(reinterpret_cast<std::byte const*>(row_of(left.slots[i])) - sizeof(Key));
-      left.slots[i] = 0;
+    for (std::size_t b = 0; b < segment_buckets; ++b) {
+      for (auto& slot : left.buckets[b].slots) {
+        if (slot.row != nullptr) moved[count++] = std::exchange(slot, Slot{});
+      }
     }
     left.count = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      auto* const row = row_of(moved[i]);
-      auto const hash = hash_key(key_of(row));
+      auto const hash = hash_key(moved[i].key);
       auto& target = (hash << (used_bits_ + depth)) >> 63 != 0 ? right : left;
-      place(target.slots, hash, row);
+      place(target.buckets, hash, moved[i]);
       ++target.count;
     }
     // The entries of a segment lie side by side; the upper half of them is the new segment's now.
@@ -201,7 +182,7 @@ class SparseTable {
     auto const first = index_of(split_hash) / (2 * half) * (2 * half);
     for (std::size_t i = first + half; i < first + 2 * half; ++i) {
       owner_[i] = other;
-      directory_[i] = right.slots;
+      directory_[i] = right.buckets;
     }
   }
 
@@ -209,7 +190,7 @@ class SparseTable {
   std::size_t stride_;
   unsigned used_bits_;
   unsigned depth_ = 0;
-  std::vector<std::uint64_t*> directory_;
+  std::vector<Bucket*> directory_;
   std::vector<std::uint32_t> owner_;
   std::vector<Segment> segments_;
   std::byte* slab_ = nullptr;
