@@ -117,20 +117,22 @@ class Engine {
     }
   }
 
-  /// Ends the waiting of every command that is not applied yet and whose time is up at `now`; with no `now`, of all.
-  void fail_waiting(std::optional<TimePoint> now, std::function<Error(TableId)> const& reason) {
-    std::vector<std::pair<Done, TableId>> failed;
-    {
-      std::lock_guard const lock(waiting_mutex_);
-      for (auto& [ticket, waiter] : waiting_) {
-        if (!waiter.done || (now && (!waiter.until || *waiter.until > *now))) continue;
-        failed.emplace_back(std::exchange(waiter.done, nullptr), waiter.table);
-      }
+  /// A command that is not applied yet, and whom to tell.
+  struct Waiting {
+    Done done;
+    TableId table;
+  };
+
+  /// Every command that is not applied yet and whose time is up at `now`; with no `now`, all. The caller tells them
+  /// why; the engine will not.
+  [[nodiscard]] std::vector<Waiting> take_waiting(std::optional<TimePoint> now) {
+    std::vector<Waiting> taken;
+    std::lock_guard const lock(waiting_mutex_);
+    for (auto& [ticket, waiter] : waiting_) {
+      if (!waiter.done || (now && (!waiter.until || *waiter.until > *now))) continue;
+      taken.push_back({std::exchange(waiter.done, nullptr), waiter.table});
     }
-    for (auto const& [done, table] : failed) {
-      auto const error = reason(table);
-      done(&error);
-    }
+    return taken;
   }
 
   [[nodiscard]] std::size_t threads() const noexcept { return lanes_.size(); }

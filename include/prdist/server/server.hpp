@@ -74,6 +74,9 @@ class Server : public std::enable_shared_from_this<Server> {
   void end_if_over();
   void on_lost(std::uint32_t trainer, Error const& why);
   [[nodiscard]] Error lost_error(std::string_view waiting_for) const;
+  [[nodiscard]] std::string table_name(TableId table) const;
+  /// Tells pushes whose time is up whom their step waits for.
+  void tell_overdue(std::vector<Engine::Waiting> overdue);
 
   Runtime& runtime_;
   ServerOptions options_;

@@ -56,13 +56,7 @@ PRDIST_DECL void Server::tick() {
     if (now - *over_since_ > std::chrono::seconds(3)) over_.open();
   }
 
-  engine_.fail_waiting(now, [this](TableId table) {
-    auto const info = catalog_.find(table);
-    return Error(Errc::job_deadline, "server ", options_.index, ": a step of table '",
-                 info ? name_of(info->spec) : std::string("?"), "' is not complete: trainers ",
-                 list_of(trainers_.here()), " are connected, ", list_of(trainers_.expected()),
-                 " have not come yet: look at the logs of those that have not pushed");
-  });
+  if (auto overdue = engine_.take_waiting(now); !overdue.empty()) tell_overdue(std::move(overdue));
 
   if (auto const expected = trainers_.expected(); !expected.empty()) {
     auto const waited = now - started_;
@@ -83,6 +77,42 @@ PRDIST_DECL void Server::tick() {
   }
 }
 
+PRDIST_DECL std::string Server::table_name(TableId table) const {
+  auto const info = catalog_.find(table);
+  return info ? name_of(info->spec) : std::string("?");
+}
+
+PRDIST_DECL void Server::tell_overdue(std::vector<Engine::Waiting> overdue) {
+  struct Told {
+    std::vector<Engine::Waiting> overdue;
+    std::mutex mutex;
+    std::map<TableId, std::set<std::uint32_t>> missing;
+  };
+  auto const told = std::make_shared<Told>();
+  told->overdue = std::move(overdue);
+  engine_.read(
+      [told](ShardGroup const& group) {
+        std::lock_guard const lock(told->mutex);
+        for (auto const& it : told->overdue) {
+          for (auto const trainer : group.missing(it.table)) told->missing[it.table].insert(trainer);
+        }
+      },
+      [told, this] {
+        for (auto const& it : told->overdue) {
+          auto const& missing = told->missing[it.table];
+          auto const who = concat("server ", options_.index, ": ");
+          auto const name = table_name(it.table);
+          Error const error =
+              missing.empty()
+                  ? Error(Errc::job_deadline, who, "a push to table '", name,
+                          "' could not be applied in time: the server is overloaded: use more servers or threads")
+                  : Error(Errc::job_deadline, who, "a step of table '", name, "' is not complete: trainers ",
+                          list_of({missing.begin(), missing.end()}), " have not pushed their part: look at their logs");
+          it.done(&error);
+        }
+      });
+}
+
 PRDIST_DECL Error Server::lost_error(std::string_view waiting_for) const {
   return Error(Errc::job_peer_lost, "server ", options_.index, ": trainer ", list_of(trainers_.lost()), " is lost and ",
                waiting_for, " waits for it in vain: see its log, then start the job anew");
@@ -92,10 +122,10 @@ PRDIST_DECL void Server::on_lost(std::uint32_t trainer, Error const& why) {
   log(Level::error, "server ", options_.index, ": trainer ", trainer, " is lost: ", why.what());
   barriers_.fail(lost_error("a barrier"));
   if (!catalog_.any_gathers()) return;
-  engine_.fail_waiting(std::nullopt, [this](TableId table) {
-    auto const info = catalog_.find(table);
-    return lost_error(concat("a step of table '", info ? name_of(info->spec) : std::string("?"), "'"));
-  });
+  for (auto const& it : engine_.take_waiting(std::nullopt)) {
+    auto const error = lost_error(concat("a step of table '", table_name(it.table), "'"));
+    it.done(&error);
+  }
 }
 
 PRDIST_DECL void Server::end_if_over() {

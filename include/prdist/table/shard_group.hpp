@@ -49,7 +49,7 @@ class ShardGroup {
   /// One row of weights per key into `rows`, for the keys of this group; rows of other keys are left alone.
   void pull(TableId table, std::span<Key const> keys, std::span<float> rows) const {
     auto const it = sparse_.find(table);
-    if (it != sparse_.end()) it->second.shards.pull(keys, rows);
+    if (it != sparse_.end()) it->second.table.pull(keys, rows);
   }
 
   /// The weights of dense ranges [first, first + count) of the server's list, packed; others are left alone.
@@ -60,7 +60,7 @@ class ShardGroup {
 
   [[nodiscard]] std::size_t rows(TableId table) const {
     auto const it = sparse_.find(table);
-    return it == sparse_.end() ? 0 : it->second.shards.rows();
+    return it == sparse_.end() ? 0 : it->second.table.rows();
   }
 
   /// Trainers a gathered step of `table` still waits for, when some have come already.
@@ -73,14 +73,14 @@ class ShardGroup {
   [[nodiscard]] std::size_t bytes() const noexcept { return arena_.bytes(); }
 
  private:
-  struct Sparse {
-    SparseShards shards;
-    Gathering<PushRows> gathering;
+  /// A table and the pushes of its step, when it gathers.
+  template <class Table, class Push>
+  struct Held {
+    Table table;
+    Gathering<Push> gathering;
   };
-  struct Dense {
-    DenseTable table;
-    Gathering<PushDense> gathering;
-  };
+  using Sparse = Held<SparseShards, PushRows>;
+  using Dense = Held<DenseTable, PushDense>;
 
   void on(DeclareSparse const& it, std::vector<Ticket>&) {
     sparse_.try_emplace(it.table, Sparse{SparseShards(arena_, it.spec, owned_), {}});
@@ -91,27 +91,28 @@ class ShardGroup {
   }
 
   void on(PushRows const& it, std::vector<Ticket>& released) {
-    auto& sparse = declared(sparse_, it.table);
-    auto& shards = sparse.shards;
-    if (shards.spec().apply == ApplyRule::immediate) {
-      shards.push(it.keys, it.gradients);
-      released.push_back(it.ticket);
-      return;
-    }
-    sparse.gathering.add(it);
-    sparse.gathering.release(members_, released, [&](auto const& step) { shards.push_weighted(step); });
+    push(declared(sparse_, it.table), it, released, [&](auto& table) { table.push(it.keys, it.gradients); });
   }
 
   void on(PushDense const& it, std::vector<Ticket>& released) {
-    auto& dense = declared(dense_, it.table);
-    auto& table = dense.table;
-    if (table.spec().apply == ApplyRule::immediate) {
-      table.push(it.first, it.count, it.gradients);
+    push(declared(dense_, it.table), it, released, [&](auto& table) { table.push(it.first, it.count, it.gradients); });
+  }
+
+  template <class Table, class Push, class Now>
+  void push(Held<Table, Push>& held, Push const& it, std::vector<Ticket>& released, Now&& now) {
+    if (held.table.spec().apply == ApplyRule::immediate) {
+      now(held.table);
       released.push_back(it.ticket);
       return;
     }
-    dense.gathering.add(it);
-    dense.gathering.release(members_, released, [&](auto const& step) { table.push_weighted(step); });
+    held.gathering.add(it);
+    release(held, released);
+  }
+
+  /// Applies the steps that are complete.
+  template <class Table, class Push>
+  void release(Held<Table, Push>& held, std::vector<Ticket>& released) {
+    held.gathering.release(members_, released, [&](auto const& step) { held.table.push_weighted(step); });
   }
 
   void on(AssignDense const& it, std::vector<Ticket>&) {
@@ -121,18 +122,12 @@ class ShardGroup {
   void on(Leave const& it, std::vector<Ticket>& released) {
     members_.erase(it.trainer);
     // The one that left may be the last that others were waiting for.
-    for (auto& [id, sparse] : sparse_) {
-      auto& shards = sparse.shards;
-      sparse.gathering.release(members_, released, [&](auto const& step) { shards.push_weighted(step); });
-    }
-    for (auto& [id, dense] : dense_) {
-      auto& table = dense.table;
-      dense.gathering.release(members_, released, [&](auto const& step) { table.push_weighted(step); });
-    }
+    for (auto& [id, held] : sparse_) release(held, released);
+    for (auto& [id, held] : dense_) release(held, released);
   }
 
-  template <class Table>
-  [[nodiscard]] static Table& declared(std::map<TableId, Table>& tables, TableId id) {
+  template <class Any>
+  [[nodiscard]] static Any& declared(std::map<TableId, Any>& tables, TableId id) {
     auto const it = tables.find(id);
     if (it == tables.end()) throw Error(Errc::table_unknown, "table ", id, " was not declared to this server");
     return it->second;
