@@ -274,17 +274,20 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"dnn", "deepfm", "lr"}))
       ->capture_default_str();
   app.add_option("--dim", settings.dim, "Floats of an embedding")->check(CLI::Range(1, 1024))->capture_default_str();
-  app.add_option("--hidden", settings.hidden, "Sizes of the dense layers")->capture_default_str();
+  app.add_option("--hidden", settings.hidden, "Sizes of the dense layers")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
   app.add_option("--batch_size", settings.batch_size)->check(CLI::Range(1, 1 << 20))->capture_default_str();
   app.add_option("--epochs", settings.epochs)->check(CLI::Range(1, 100000))->capture_default_str();
   app.add_option("--rate", settings.rate, "Learning rate of Adam")
       ->check(CLI::Range(1e-9, 10.0))
       ->capture_default_str();
-  app.add_option("--seed", settings.seed)->capture_default_str();
+  app.add_option("--seed", settings.seed)->check(CLI::NonNegativeNumber)->capture_default_str();
   app.add_option("--in_flight", settings.in_flight, "async: steps whose pushes may be under way")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
-  app.add_option("--rows", settings.rows, "Training rows of all workers, when known: for progress");
+  app.add_option("--rows", settings.rows, "Training rows of all workers, when known: for progress")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--result", settings.result, "Write examples/s and AUC to this file, as JSON");
   app.add_option("--save_dir", settings.save_dir, "Write the model here, as .npy files");
   app.add_option("--compare", settings.compare, "Print results beside each other: meta.json, then --result files");

@@ -73,7 +73,8 @@ def main(cmake, source, work, compiler, components):
     (folder / "conanfile.txt").write_text(CONANFILE.format(version=version), encoding="utf-8")
     run(conan, "install", folder, *profile, *elsewhere, "--output-folder", folder / "build", env=environment)
     run(cmake, "-G", "Ninja", "-S", folder, "-B", folder / "build", "-DCMAKE_BUILD_TYPE=Release",
-        f"-DCMAKE_TOOLCHAIN_FILE={folder / 'build/conan_toolchain.cmake'}", f"-DCONSUMER_COMPONENTS={';'.join(components)}")
+        f"-DCMAKE_TOOLCHAIN_FILE={folder / 'build/conan_toolchain.cmake'}", f"-DCONSUMER_COMPONENTS={';'.join(components)}",
+        f"-DCONSUMER_PROGRAM={source / 'test_package/program.cpp'}")
     run(cmake, "--build", folder / "build")
     run(folder / "build/consumer")
     return 0

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+PROGRAM = HERE.parent.parent / "test_package/program.cpp"
 
 
 def run(*command, fails=False):
@@ -28,13 +29,14 @@ def main(cmake, build, compiler, components):
     # A moved prefix shows that no path of this tree is written into the package.
     prefix = prefix.rename(work / "moved")
 
-    configure = [cmake, "-G", "Ninja", "-S", HERE, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={compiler}"]
+    configure = [cmake, "-G", "Ninja", "-S", HERE, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={compiler}",
+                 f"-DCONSUMER_PROGRAM={PROGRAM}"]
     for number, wanted in enumerate(["prdist", components.replace(",", ";")], 1):
         folder = work / f"build{number}"
         run(*configure, "-B", folder, f"-DCONSUMER_COMPONENTS={wanted}", "-DCONSUMER_OPTIONAL=nccl")
         run(cmake, "--build", folder)
         said = run(folder / "consumer")
-        assert "prdist[config.invalid] '10.0.0.4' has no port" in said, said
+        assert "row 7 is -2 -4" in said, said
 
     said = run(*configure, "-B", work / "absent", "-DCONSUMER_COMPONENTS=prdist;teleport", fails=True)
     assert "this prdist was installed without 'teleport'; it has prdist" in said, said

@@ -22,7 +22,9 @@ TEST(Options, DefaultsHoldWithoutVariables) {
   EXPECT_EQ(options.wait_for_workers, 30min);
   EXPECT_EQ(options.lost_after, 60s);
   EXPECT_EQ(options.retry_every, 3s);
-  EXPECT_EQ(options.server_threads, 1U);
+  EXPECT_EQ(options.server_threads, default_server_threads());
+  EXPECT_GE(options.server_threads, 1U);
+  EXPECT_LE(options.server_threads, 8U);
   EXPECT_EQ(options.seed, 0U);
 }
 

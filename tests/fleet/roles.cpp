@@ -187,6 +187,10 @@ TEST(Roles, AServerThatIsNotInTheListIsTold) {
   EXPECT_EQ(thrown([&] { (void)roles_from_env(other_port); }).code(), Errc::config_contradiction);
 }
 
+TEST(Roles, AnAddressHasNoBrackets) {
+  expect_refused(server("[::1]"), Errc::config_invalid, "POD_IP='[::1]': an address without brackets is expected");
+}
+
 TEST(Roles, AServerIdSaysItAll) {
   auto const by_id = server("10.89.176.11").without("POD_IP").without("PADDLE_PORT");
   EXPECT_EQ(roles_from_env(by_id.with("PADDLE_PSERVER_ID", "1")).index, 1U);

@@ -26,7 +26,6 @@ enum class Errc : std::uint16_t {
   transport_failed,
   wire_not_prdist,
   wire_version,
-  wire_header,
   wire_checksum,
   wire_too_large,
   wire_message,
@@ -60,7 +59,6 @@ inline constexpr Errc last_errc = Errc::internal;
     case Errc::transport_failed: return "transport.failed";
     case Errc::wire_not_prdist: return "wire.not_prdist";
     case Errc::wire_version: return "wire.version";
-    case Errc::wire_header: return "wire.header";
     case Errc::wire_checksum: return "wire.checksum";
     case Errc::wire_too_large: return "wire.too_large";
     case Errc::wire_message: return "wire.message";

@@ -53,15 +53,11 @@ class Fleet {
   template <class... Values>
   explicit Fleet(Roles roles, Values... values)
       : roles_(std::move(roles)),
-        strategy_(take<StrategyChoice>(values...)),
-        transport_(take<TransportChoice>(values...)),
-        device_(take_device(values...)),
-        options_(take_options(values...)) {
+        strategy_(take<StrategyChoice>(Made{}, values...)),
+        transport_(take<TransportChoice>(Made{}, values...)),
+        device_(take<DeviceChoice>([this](auto wanted) { return device_of_role(wanted); }, values...)),
+        options_(take<FleetOptions>([](auto) { return options_from_env(); }, values...)) {
     static_assert((is_value<Values> && ...), "prdist::Fleet: a value that belongs to none of its policies");
-    if constexpr (std::is_default_constructible_v<DeviceChoice>) {
-      // A worker without its GPU is to hear so at once; a server needs no device.
-      if (is_worker() && !device_) device_.emplace();
-    }
     log(Level::info, "prdist ", version, ' ', StrategyChoice::name, '/', TransportChoice::name, '/', DeviceChoice::name,
         is_server() ? " server " : " worker ", roles_.index, '/', is_server() ? roles_.servers.size() : roles_.workers,
         is_server() ? " workers " : " servers ", is_server() ? roles_.workers : roles_.servers.size());
@@ -160,36 +156,30 @@ class Fleet {
   static constexpr bool is_value = std::is_same_v<Value, StrategyChoice> || std::is_same_v<Value, TransportChoice> ||
                                    std::is_same_v<Value, DeviceChoice> || std::is_same_v<Value, FleetOptions>;
 
-  template <class Wanted, class... Values>
-  static Wanted take(Values&... values) {
+  /// The value of type `Wanted` among `values`, else what `otherwise` makes.
+  template <class Wanted, class Otherwise, class... Values>
+  static auto take(Otherwise&& otherwise, Values&... values) {
     if constexpr ((std::is_same_v<Wanted, Values> || ...)) {
       return std::get<Wanted&>(std::tie(values...));
     } else {
-      static_assert(std::is_default_constructible_v<Wanted>,
-                    "prdist::Fleet: this policy needs a value, for example Fleet{roles, Memory{hub}}");
-      return Wanted{};
+      return otherwise(std::type_identity<Wanted>{});
     }
   }
 
-  /// None unless it was given.
-  template <class... Values>
-  static std::optional<DeviceChoice> take_device(Values&... values) {
-    if constexpr ((std::is_same_v<DeviceChoice, Values> || ...)) {
-      return std::get<DeviceChoice&>(std::tie(values...));
-    } else {
-      static_assert(std::is_default_constructible_v<DeviceChoice>,
+  struct Made {
+    template <class Choice>
+    Choice operator()(std::type_identity<Choice>) const {
+      static_assert(std::is_default_constructible_v<Choice>,
                     "prdist::Fleet: this policy needs a value, for example Fleet{roles, Memory{hub}}");
-      return std::nullopt;
+      return Choice{};
     }
-  }
+  };
 
-  template <class... Values>
-  static FleetOptions take_options(Values&... values) {
-    if constexpr ((std::is_same_v<FleetOptions, Values> || ...)) {
-      return std::get<FleetOptions&>(std::tie(values...));
-    } else {
-      return options_from_env();
-    }
+  /// A worker without its GPU is to hear so at once; a server needs no device.
+  template <class Choice>
+  [[nodiscard]] std::optional<Choice> device_of_role(std::type_identity<Choice> wanted) const {
+    if (is_worker()) return Made{}(wanted);
+    return std::nullopt;
   }
 
   Roles roles_;

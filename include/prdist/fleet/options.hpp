@@ -2,13 +2,21 @@
 // What a fleet may be told beside its roles: how long it waits, how many threads serve, where randomness starts.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <thread>
 
 #include <prdist/core/runtime.hpp>
 #include <prdist/fleet/roles.hpp>
 
 namespace prdist {
+
+/// Threads that own shards in a server: a quarter of the machine's cores, 1 to 8. Workers and sockets need the others,
+/// and every thread looks at every key of a request.
+[[nodiscard]] inline unsigned default_server_threads() {
+  return std::clamp(std::thread::hardware_concurrency() / 4, 1U, 8U);
+}
 
 struct FleetOptions {
   Duration deadline = std::chrono::seconds(60);           ///< of every call to a server
@@ -16,7 +24,7 @@ struct FleetOptions {
   Duration wait_for_workers = std::chrono::minutes(30);   ///< of run_server(), until all have come
   Duration lost_after = std::chrono::seconds(60);         ///< silence after which a worker is given up
   Duration retry_every = std::chrono::seconds(3);         ///< between two looks for a server
-  unsigned server_threads = 1;
+  unsigned server_threads = default_server_threads();
   std::uint64_t seed = 0;  ///< of first rows and first weights; the same in every worker
 };
 

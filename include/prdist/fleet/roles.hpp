@@ -142,6 +142,9 @@ class RoleReader {
       return *id;
     }
     auto const host = need("POD_IP");
+    if (host.find_first_of("[]") != std::string::npos) {
+      throw Error(Errc::config_invalid, "POD_IP='", host, "': an address without brackets is expected");
+    }
     Endpoint const own{host, static_cast<std::uint16_t>(number("PADDLE_PORT", need("PADDLE_PORT"), 1, 65535))};
     for (std::size_t i = 0; i < servers.size(); ++i) {
       if (servers[i] == own) return static_cast<std::uint32_t>(i);

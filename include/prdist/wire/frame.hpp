@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <type_traits>
 
 #include <prdist/core/error.hpp>
@@ -72,13 +73,23 @@ using HeaderBytes = std::array<std::byte, header_bytes>;
   return bytes;
 }
 
+/// Bytes from a stranger, fit for a message.
+[[nodiscard]] inline std::string printable(ConstBytes bytes) {
+  std::string text;
+  for (auto const byte : bytes) {
+    auto const c = static_cast<char>(byte);
+    text += c >= ' ' && c <= '~' ? c : '.';
+  }
+  return text;
+}
+
 /// What can be wrong with a header on its own; `most` is the largest payload the receiver takes.
 [[nodiscard]] inline Result<Header> decode(HeaderBytes const& bytes, std::uint64_t most) {
   Header header;
   std::memcpy(&header, bytes.data(), header_bytes);
   if (header.magic != wire_magic) {
-    return Error(Errc::wire_not_prdist, "the peer sent ", header.magic,
-                 " where a frame begins: it does not speak this protocol (is the port right?)");
+    return Error(Errc::wire_not_prdist, "the peer sent '", printable(ConstBytes(bytes).first(16)),
+                 "' where a frame begins: it does not speak this protocol (is the port right?)");
   }
   if (header.version != wire_version) {
     return Error(Errc::wire_version, "the peer speaks version ", header.version, " of the wire, this program version ",
