@@ -51,6 +51,14 @@ void Rounds::run(std::size_t rounds, std::uint64_t runs_per_round, bool warm_up)
 
 int main(int argc, char** argv) {
   std::vector<std::string_view> const wanted(argv + 1, argv + argc);
+  auto const list = [](std::ostream& out) {
+    for (auto const& [name, run] : bench::cases()) out << "  " << name << '\n';
+  };
+  if (std::find(wanted.begin(), wanted.end(), "--help") != wanted.end()) {
+    std::cout << "prbench [TEXT...]: runs the benches whose name contains one of the texts, or all:\n";
+    list(std::cout);
+    return 0;
+  }
   auto const folder = std::filesystem::canonical("/proc/self/exe").parent_path().parent_path() / "bench";
   std::filesystem::create_directories(folder);
   std::size_t ran = 0;
@@ -71,7 +79,7 @@ int main(int argc, char** argv) {
   }
   if (ran == 0) {
     std::cerr << "prbench: no bench has such a name; there are:\n";
-    for (auto const& [name, run] : bench::cases()) std::cerr << "  " << name << '\n';
+    list(std::cerr);
     return 64;
   }
 }

@@ -66,7 +66,7 @@ void run() {
   };
   bench::Rounds rounds("CTR-DNN, 26 slots of dim 9, batch 512, adam", "example", rows);
   auto const* const paddle = std::getenv("PADDLE_PYTHON");
-  if (paddle != nullptr) {
+  if (paddle != nullptr && std::system((quoted(paddle) + " -c 'import paddle' >/dev/null 2>&1").c_str()) == 0) {
     auto const peer = [&](std::string const& how) {
       auto const result = folder / ("paddle_" + how + ".json");
       return [=] {
@@ -79,7 +79,8 @@ void run() {
     };
     rounds.add_timed("PaddlePaddle, async 1 x 1", peer("async")).add_timed("PaddlePaddle, one process", peer("local"));
   } else {
-    std::printf("\nnn/ctr_dnn: without PaddlePaddle: PADDLE_PYTHON names no Python that has it (2.6.2)\n");
+    std::printf("\nnn/ctr_dnn: without PaddlePaddle: PADDLE_PYTHON='%s' is no Python that has it (2.6.2)\n",
+                paddle == nullptr ? "" : paddle);
   }
   rounds
       .add_timed("prdist, async 1 x 1", train("async",
