@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
 using namespace prdist;
 
@@ -22,6 +23,12 @@ TEST(Error, TextCanBeSearchedByAreaAndCause) {
   EXPECT_STREQ(error.what(),
                "prdist[transport.refused] worker 2 -> server 0 at 10.0.0.4:7164: connection refused after 3 tries");
   EXPECT_EQ(error.message(), "worker 2 -> server 0 at 10.0.0.4:7164: connection refused after 3 tries");
+}
+
+TEST(Error, KeepsItsTextWhenItIsMovedFrom) {
+  Error first(Errc::internal, "here");
+  Error const second = std::move(first);
+  EXPECT_STREQ(first.what(), second.what());  // NOLINT(bugprone-use-after-move): that is the question
 }
 
 TEST(Error, ResultThrowsItWhenTheValueIsAskedFor) {

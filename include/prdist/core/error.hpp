@@ -6,7 +6,8 @@
 #include <boost/assert/source_location.hpp>
 #include <boost/system/result.hpp>
 #include <cstdint>
-#include <stdexcept>
+#include <exception>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -95,20 +96,27 @@ inline constexpr Errc last_errc = Errc::internal;
   }
 }
 
-class Error : public std::runtime_error {
+/// Copies share one text and cannot fail. (std::runtime_error would do the same, but counts its owners inside the
+/// standard library, where ThreadSanitizer cannot see that it is done right.)
+class Error : public std::exception {
  public:
   /// What boost::system::result shows when asked for the error of a success.
   Error() : Error(Errc::internal, "there is no error") {}
 
   /// `text` says who, what, where, and behind a colon or a full stop the next step.
   Error(Errc code, std::string_view text)
-      : std::runtime_error(concat("prdist[", name_of(code), "] ", text)), code_(code) {}
+      : text_(std::make_shared<std::string const>(concat("prdist[", name_of(code), "] ", text))), code_(code) {}
 
   /// Parts are joined by concat().
   template <class First, class Second, class... More>
   Error(Errc code, First const& first, Second const& second, More const&... more)
       : Error(code, std::string_view(concat(first, second, more...))) {}
 
+  // No move: an error that was moved from would have no text.
+  Error(Error const&) = default;
+  Error& operator=(Error const&) = default;
+
+  [[nodiscard]] char const* what() const noexcept override { return text_->c_str(); }
   [[nodiscard]] Errc code() const noexcept { return code_; }
 
   /// The text without the `prdist[area.cause] ` in front, for sending on under the same code.
@@ -117,6 +125,7 @@ class Error : public std::runtime_error {
   }
 
  private:
+  std::shared_ptr<std::string const> text_;
   Errc code_;
 };
 
