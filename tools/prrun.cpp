@@ -92,10 +92,11 @@ void declare(CLI::App& app, Flags& flags) {
         "");
   };
   auto const count = within(1, 1024, "a number");
+  auto const server_count = within(1, 256, "a number");  // as many as there are shards
   auto const seconds = within(0.0, 31'536'000.0, "a number of seconds");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.add_option(spelled("server_num"), flags.job.servers, "servers, 1 to 1024")
-      ->check(count)
+  app.add_option(spelled("server_num"), flags.job.servers, "servers, 1 to 256")
+      ->check(server_count)
       ->type_name("N")
       ->envname("PADDLE_SERVER_NUM")
       ->capture_default_str();

@@ -103,6 +103,32 @@ TEST(EndingRules, OfFailuresSeenTogetherTheOneThatLostAPeerIsNotTheCause) {
   EXPECT_EQ(job.rules.exit_code(), 137);
 }
 
+TEST(EndingRules, TheCauseMayShowItselfAfterItsVictim) {
+  Job job;
+  job.end({{0, code(75)}});
+  EXPECT_EQ(job.next(10), Action::wait);
+  EXPECT_FALSE(job.rules.first_failure());
+  job.end({{2, code(78)}});
+  EXPECT_EQ(job.next(1500), Action::terminate);
+  EXPECT_EQ(job.rules.first_failure(), 2U);
+  EXPECT_EQ(job.rules.exit_code(), 78);
+}
+
+TEST(EndingRules, WithoutACauseTheVictimIsTheFailure) {
+  Job job;
+  job.end({{0, code(75)}});
+  EXPECT_EQ(job.next(10), Action::wait);
+  EXPECT_EQ(job.next(2009), Action::wait);
+  EXPECT_EQ(job.next(2010), Action::terminate);
+  EXPECT_EQ(job.rules.first_failure(), 0U);
+  EXPECT_EQ(job.rules.exit_code(), 75);
+
+  Job ended;
+  ended.end({{0, code(75)}, {1, code(75)}, {2, code(75)}, {3, fine}});
+  EXPECT_NE(ended.next(0), Action::wait) << "nobody is left who could be the cause";
+  EXPECT_EQ(ended.rules.exit_code(), 75);
+}
+
 TEST(EndingRules, AnInterruptEndsTheJobWithItsCodeAndTheSecondKills) {
   Job job;
   job.rules.interrupted(SIGINT);

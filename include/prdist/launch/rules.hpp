@@ -4,6 +4,7 @@
 //
 //   every trainer exits 0          servers may end by themselves for server_grace, then they are ended: success
 //   any member fails               the others are ended; the code is the first failure's, 128+n for signal n
+//   a member has lost its peer     (code 75) whoever caused that has a moment to end with its own code, which counts
 //   Ctrl-C, SIGTERM, SIGHUP        all are ended; the code is 128+n
 //   the time limit passes          all are ended; the code is 124
 //   "are ended"                    SIGTERM, and SIGKILL after grace or at the next signal
@@ -60,23 +61,23 @@ class EndingRules {
   };
   /// By the launch contract the code of a member that lost a peer: somebody else's failure is the cause.
   static constexpr int code_of_a_victim = 75;
+  /// How long the cause may take to show itself: a process that fails closes its connections before it has ended.
+  static constexpr std::chrono::milliseconds cause_patience{2'000};
   static constexpr std::chrono::milliseconds kill_patience{5'000};
 
   EndingRules(std::vector<JobMember> members, EndingLimits limits, TimePoint start)
       : members_(std::move(members)), ended_(members_.size(), false), limits_(limits), start_(start) {}
 
-  /// Members found ended at one look. Their order within it is unknown; those that name a lost peer count last.
+  /// Members found ended at one look. Those that name a lost peer count only when nobody else has failed.
   void ended(std::span<MemberEnding const> endings) {
-    std::vector<MemberEnding> sorted(endings.begin(), endings.end());
-    std::stable_partition(sorted.begin(), sorted.end(), [](auto const& each) {
-      return each.ending != Ending{code_of_a_victim, 0, false};
-    });
-    for (auto const& [rank, ending] : sorted) {
-      ended_.at(rank) = true;
-      if (ending.ok() || ending_ || outcome_ != Outcome::succeeded) continue;
-      outcome_ = Outcome::failed;
-      exit_code_ = prdist::exit_code(ending);
-      first_failure_ = rank;
+    for (auto const& each : endings) {
+      ended_.at(each.rank) = true;
+      if (each.ending.ok() || ending_ || outcome_ != Outcome::succeeded) continue;
+      if (each.ending != Ending{code_of_a_victim, 0, false}) {
+        fail(each);
+      } else if (!victim_) {
+        victim_ = each;
+      }
     }
   }
 
@@ -92,7 +93,12 @@ class EndingRules {
 
   /// What is to be done now. `anything_left` says whether processes live that are no members: what members started.
   [[nodiscard]] Action next(TimePoint now, bool anything_left) {
-    bool const over = all_ended([](auto const&) { return true; }) && !anything_left;
+    bool const all = all_ended([](auto const&) { return true; });
+    bool const over = all && !anything_left;
+    if (victim_ && !ending_ && outcome_ == Outcome::succeeded) {
+      if (!victim_since_) victim_since_ = now;
+      if (all || now >= *victim_since_ + cause_patience) fail(*victim_);
+    }
     if (!ending_) {
       if (outcome_ == Outcome::succeeded && over) return Action::finish;
       if (!must_end(now)) return Action::wait;
@@ -116,6 +122,12 @@ class EndingRules {
   [[nodiscard]] std::optional<std::size_t> first_failure() const noexcept { return first_failure_; }
 
  private:
+  void fail(MemberEnding const& first) {
+    outcome_ = Outcome::failed;
+    exit_code_ = prdist::exit_code(first.ending);
+    first_failure_ = first.rank;
+  }
+
   template <class Which>
   [[nodiscard]] bool all_ended(Which&& which) const {
     for (std::size_t rank = 0; rank < members_.size(); ++rank) {
@@ -143,6 +155,8 @@ class EndingRules {
   TimePoint start_;
   TimePoint deadline_{};
   std::optional<TimePoint> trainers_done_;
+  std::optional<MemberEnding> victim_;  // the first that lost a peer, until a cause is known
+  std::optional<TimePoint> victim_since_;
   std::optional<std::size_t> first_failure_;
   Outcome outcome_ = Outcome::succeeded;
   int exit_code_ = 0;
