@@ -24,6 +24,23 @@ TEST(Memory, SteppedHubDeliversOneFrameAtATime) {
   EXPECT_FALSE(hub->step());
 }
 
+TEST(Memory, AfterCloseNothingOfTheSenderIsRead) {
+  auto const hub = std::make_shared<MemoryHub>(MemoryHub::Stepped{});
+  Memory memory(hub);
+  auto const far = std::make_shared<Recorder>();
+  auto const listener = memory.listen(anywhere(), [&](auto const&) { return far; }).value();
+  auto const connection = memory.connect(listener->endpoint(), std::make_shared<Recorder>(), {}).value();
+  {
+    auto const bytes = noise(1000, 1);
+    connection->send({{}, {ConstBytes(bytes)}, nullptr});  // on its way when the caller gives up
+    connection->close();
+  }
+  while (hub->step()) {
+  }
+  EXPECT_TRUE(far->frames().empty());
+  EXPECT_TRUE(far->closed());
+}
+
 TEST(Memory, TwoHubsDoNotMeet) {
   Memory one(std::make_shared<MemoryHub>());
   Memory two(std::make_shared<MemoryHub>());

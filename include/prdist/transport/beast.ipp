@@ -202,11 +202,12 @@ PRDIST_DECL Result<std::unique_ptr<Listener>> Beast::listen(ListenOptions const&
         auto const session = std::make_shared<detail::HttpSession>(
             core, context, std::move(socket), pages,
             [core, limits, acceptor, list](boost::asio::io_context& on, detail::tcp::socket upgraded) {
-              auto const stream = std::make_shared<detail::FrameStream>(core, on, std::move(upgraded), limits);
-              list->add(stream);
+              auto const stream =
+                  std::make_shared<detail::FrameStream>(core, on, std::move(upgraded), limits, detail::Side::serves);
+              if (!list->add(stream)) return;
               stream->start(acceptor(stream));
             });
-        list->add(session);
+        if (!list->add(session)) return;
         boost::asio::post(context, [session] { session->start(); });
       });
 }
@@ -218,7 +219,8 @@ PRDIST_DECL Result<std::shared_ptr<Connection>> Beast::connect(Endpoint const& e
   if (!socket) return socket.error();
   auto upgraded = detail::upgrade_socket(context, std::move(*socket), endpoint, timeout);
   if (!upgraded) return upgraded.error();
-  auto stream = std::make_shared<detail::FrameStream>(pool_->core(), context, std::move(*upgraded), pool_->options());
+  auto stream = std::make_shared<detail::FrameStream>(pool_->core(), context, std::move(*upgraded), pool_->options(),
+                                                      detail::Side::asks);
   boost::asio::post(context, [stream, sink = std::move(sink)] { stream->start(sink); });
   return std::shared_ptr<Connection>(std::move(stream));
 }

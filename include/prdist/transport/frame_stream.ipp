@@ -34,13 +34,19 @@ inline std::string peer_of(tcp::socket const& socket) {
   return error ? std::string("?") : to_string(Endpoint{endpoint.address().to_string(), endpoint.port()});
 }
 
+/// Which side of a connection a stream is. Only the one that serves stops reading when it has too much to do: a client
+/// that stopped would wait for a server that waits for it.
+enum class Side { serves, asks };
+
 class FrameStream final : public Connection, public Endable, public std::enable_shared_from_this<FrameStream> {
  public:
-  FrameStream(std::shared_ptr<IoCore> core, asio::io_context& context, tcp::socket socket, SocketOptions const& options)
+  FrameStream(std::shared_ptr<IoCore> core, asio::io_context& context, tcp::socket socket, SocketOptions const& options,
+              Side side)
       : core_(std::move(core)),
         context_(context),
         socket_(std::move(socket)),
         options_(options),
+        side_(side),
         peer_(peer_of(socket_)) {}
 
   /// Begins to read. Once, on the context's thread.
@@ -62,10 +68,11 @@ class FrameStream final : public Connection, public Endable, public std::enable_
   }
 
   void finish() override {
-    asio::post(context_, [self = shared_from_this()] {
-      self->finishing_ = true;
-      if (!self->writing_) self->fail(Error(Errc::transport_closed, "this side closed the connection"));
-    });
+    asio::post(context_, [self = shared_from_this()] { self->end_after_queue(); });
+  }
+
+  void abort() override {
+    asio::post(context_, [self = shared_from_this()] { self->fail(self->why_ended()); });
   }
 
   void close() override {
@@ -81,7 +88,6 @@ class FrameStream final : public Connection, public Endable, public std::enable_
 
  private:
   static constexpr std::size_t batch_bytes = 256 * 1024;
-  static constexpr std::size_t most_queued = std::size_t{64} << 20;
 
   struct Queued {
     Outgoing frame;
@@ -93,7 +99,7 @@ class FrameStream final : public Connection, public Endable, public std::enable_
   std::size_t add(Outgoing frame) {
     frame.header.payload = 0;
     for (auto const& piece : frame.pieces) frame.header.payload += piece.size();
-    auto const bytes = static_cast<std::size_t>(frame.header.payload);
+    auto const bytes = header_bytes + static_cast<std::size_t>(frame.header.payload);
     queue_.push_back({std::move(frame), {}, {}, bytes});
     return bytes;
   }
@@ -128,16 +134,17 @@ class FrameStream final : public Connection, public Endable, public std::enable_
       queue_.pop_front();
     }
     if (error) return fail(lost(error));
-    if (!queue_.empty()) return write();
-    if (finishing_) return fail(Error(Errc::transport_closed, "this side closed the connection"));
     if (paused_ && !overloaded()) {
       paused_.reset();
       read_header();
     }
+    if (!queue_.empty()) return write();
+    if (finishing_) fail(why_ended());
   }
 
   [[nodiscard]] bool overloaded() const {
-    return queued_bytes_ > most_queued || (sink_ && sink_->backlog() >= options_.max_backlog);
+    if (side_ == Side::asks) return false;
+    return queued_bytes_ > options_.max_queued || (sink_ && sink_->backlog() >= options_.max_backlog);
   }
 
   void read_header() {
@@ -157,12 +164,9 @@ class FrameStream final : public Connection, public Endable, public std::enable_
     header_ = *header;
     auto const room = sink_->on_header(header_);
     if (!room) {
-      // The sink may have queued its reason: it leaves before the connection ends.
-      if (writing_ || !queue_.empty()) {
-        finishing_ = true;
-        return;
-      }
-      return end_after_queue(room.error());
+      reason_ = room.error();
+      // The sink may have sent its reason to the peer a moment ago: it is in the context's queue, in front of this.
+      return finish();
     }
     room_.assign(room->begin(), room->end());
     if (header_.payload == 0) return deliver();
@@ -191,12 +195,13 @@ class FrameStream final : public Connection, public Endable, public std::enable_
     if (!closed_) read_header();
   }
 
-  /// A reason that the sink sent a moment ago is still in the context's queue, in front of this.
-  void end_after_queue(Error error) {
-    asio::post(context_, [self = shared_from_this(), error = std::move(error)] {
-      self->finishing_ = true;
-      if (!self->writing_) self->fail(error);
-    });
+  void end_after_queue() {
+    finishing_ = true;
+    if (!writing_) fail(why_ended());
+  }
+
+  [[nodiscard]] Error why_ended() const {
+    return reason_ ? *reason_ : Error(Errc::transport_closed, "this side closed the connection");
   }
 
   [[nodiscard]] static Error lost(error_code error) {
@@ -225,6 +230,7 @@ class FrameStream final : public Connection, public Endable, public std::enable_
   asio::io_context& context_;
   tcp::socket socket_;
   SocketOptions options_;
+  Side const side_;
   std::string const peer_;
   std::shared_ptr<FrameSink> sink_;
   std::uint64_t number_ = 0;
@@ -234,6 +240,7 @@ class FrameStream final : public Connection, public Endable, public std::enable_
   std::vector<Bytes> room_;
   std::vector<std::byte> sums_;
   std::vector<std::byte> expected_;
+  std::optional<Error> reason_;  // of the end, when the sink has refused a header
   // Set while reading waits: then no handler holds the stream, and whoever answers has only a weak pointer to it.
   std::shared_ptr<FrameStream> paused_;
 

@@ -107,14 +107,20 @@ class MemoryEnd final : public Connection, public std::enable_shared_from_this<M
   void hold(std::shared_ptr<MemoryEnd> other) { held_ = std::move(other); }
 
   void send(Outgoing frame) override {
-    // Strong: what was sent arrives even when this end is gone by then.
-    core_->post([other = other_.lock(), frame = std::move(frame)]() mutable {
-      if (other) other->deliver(frame);
+    // Strong: what was sent arrives even when this end is gone by then. After close() it must not: the sender may
+    // have freed what the pieces show.
+    core_->post([other = other_.lock(), outbox = outbox_, frame = std::move(frame)]() mutable {
+      std::lock_guard const lock(outbox->mutex);
+      if (other && !outbox->closed) other->deliver(frame);
     });
   }
 
   void close() override {
     tell_peer();
+    {
+      std::lock_guard const lock(outbox_->mutex);
+      outbox_->closed = true;
+    }
     // The hub may be inside our sink: wait until it has left. Nothing enters afterwards.
     std::lock_guard const lock(mutex_);
     sink_.reset();
@@ -127,9 +133,17 @@ class MemoryEnd final : public Connection, public std::enable_shared_from_this<M
     });
   }
 
+  /// Nothing is queued on the way to a peer in the same process.
+  void abort() override { finish(); }
+
   [[nodiscard]] std::string peer() const override { return peer_; }
 
  private:
+  struct Outbox {
+    std::mutex mutex;
+    bool closed = false;
+  };
+
   void tell_peer() {
     core_->post([other = other_.lock()] {
       if (other) other->end(Error(Errc::transport_closed, "the peer closed the connection"));
@@ -176,6 +190,7 @@ class MemoryEnd final : public Connection, public std::enable_shared_from_this<M
   std::shared_ptr<MemoryCore> core_;
   std::string peer_;
   std::weak_ptr<MemoryEnd> other_;
+  std::shared_ptr<Outbox> outbox_ = std::make_shared<Outbox>();
   std::shared_ptr<MemoryEnd> held_;
   std::recursive_mutex mutex_;  // a sink that refuses a header is told of the end inside the same delivery
   std::shared_ptr<FrameSink> sink_;

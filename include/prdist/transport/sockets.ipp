@@ -2,6 +2,8 @@
 // What Tcp and Beast share of sockets: binding or adopting a listening one, accepting, connecting in bounded time.
 #pragma once
 
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <boost/asio/connect.hpp>
@@ -19,30 +21,27 @@
 
 namespace prdist::detail {
 
-inline Result<tcp::resolver::results_type> resolve(asio::io_context& context, Endpoint const& endpoint) {
-  error_code error;
-  tcp::resolver resolver(context);
-  auto results = resolver.resolve(endpoint.host, std::to_string(endpoint.port), error);
-  if (error || results.empty()) {
-    return Error(Errc::transport_unresolved, to_string(endpoint), ": the host name is not known (", error.message(),
-                 ")");
-  }
-  return results;
+inline Error unresolved(Endpoint const& endpoint, error_code error) {
+  return {Errc::transport_unresolved, to_string(endpoint), ": the host name is not known (", error.message(), ")"};
 }
 
 inline Result<tcp::acceptor> adopt(asio::io_context& context, int descriptor) {
   auto const wrong = [&](std::string_view what) {
     return Error(Errc::config_invalid, "PRDIST_LISTEN_FD=", descriptor, " ", what,
-                 ": the launcher must hand over a listening TCP socket");
+                 ": the launcher must hand over a TCP socket that is bound to a port");
   };
   int listening = 0;
   socklen_t size = sizeof listening;
   if (::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) != 0) return wrong("is not a socket");
-  if (listening == 0) return wrong("does not listen");
   sockaddr_storage address{};
   size = sizeof address;
   if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) return wrong("has no address");
   if (address.ss_family != AF_INET && address.ss_family != AF_INET6) return wrong("is not a TCP socket");
+  // The port stands at the same place in both families' addresses.
+  if (reinterpret_cast<sockaddr_in const&>(address).sin_port == 0) return wrong("is bound to no port");
+  // A launcher that did not know what it starts hands the socket over bound only: see launch/ports.hpp.
+  if (listening == 0 && ::listen(descriptor, SOMAXCONN) != 0) return wrong("cannot listen");
+  ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   tcp::acceptor acceptor(context);
   error_code error;
   acceptor.assign(address.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), descriptor, error);
@@ -51,11 +50,11 @@ inline Result<tcp::acceptor> adopt(asio::io_context& context, int descriptor) {
 }
 
 inline Result<tcp::acceptor> bind(asio::io_context& context, Endpoint const& endpoint) {
-  auto const results = resolve(context, endpoint);
-  if (!results) return results.error();
-  tcp::endpoint const address = results->begin()->endpoint();
-  tcp::acceptor acceptor(context);
   error_code error;
+  auto const results = tcp::resolver(context).resolve(endpoint.host, std::to_string(endpoint.port), error);
+  if (error || results.empty()) return unresolved(endpoint, error);
+  tcp::endpoint const address = results.begin()->endpoint();
+  tcp::acceptor acceptor(context);
   acceptor.open(address.protocol(), error);
   if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
   if (!error) acceptor.bind(address, error);
@@ -64,9 +63,12 @@ inline Result<tcp::acceptor> bind(asio::io_context& context, Endpoint const& end
     return Error(Errc::transport_in_use, to_string(endpoint),
                  " is in use by another process: choose another PADDLE_PORT or end that process");
   }
-  if (error) {
-    return Error(Errc::transport_failed, "cannot listen on ", to_string(endpoint), ": ", error.message(),
+  if (error == boost::system::errc::address_not_available) {
+    return Error(Errc::config_invalid, "cannot listen on ", to_string(endpoint),
                  ": POD_IP must be an address of this machine");
+  }
+  if (error) {
+    return Error(Errc::transport_failed, "cannot listen on ", to_string(endpoint), ": ", error.message());
   }
   return acceptor;
 }
@@ -74,16 +76,20 @@ inline Result<tcp::acceptor> bind(asio::io_context& context, Endpoint const& end
 /// What a listener has accepted: it ends with the listener.
 class AcceptedList {
  public:
-  void add(std::weak_ptr<Endable> who) {
+  /// False when the listener has ended: then `who` is not to be started.
+  [[nodiscard]] bool add(std::weak_ptr<Endable> who) {
     std::lock_guard const lock(mutex_);
+    if (ended_) return false;
     std::erase_if(list_, [](auto const& weak) { return weak.expired(); });
     list_.push_back(std::move(who));
+    return true;
   }
 
   void close_all() {
     std::vector<std::weak_ptr<Endable>> closing;
     {
       std::lock_guard const lock(mutex_);
+      ended_ = true;
       closing.swap(list_);
     }
     for (auto const& weak : closing) {
@@ -94,6 +100,7 @@ class AcceptedList {
  private:
   std::mutex mutex_;
   std::vector<std::weak_ptr<Endable>> list_;
+  bool ended_ = false;
 };
 
 /// Accepts sockets onto the pool's contexts until it is ended.
@@ -198,41 +205,50 @@ class SocketListener final : public Listener {
   Endpoint endpoint_;
 };
 
-/// A socket connected to `endpoint`, on `context`; blocks at most `timeout`.
+/// A socket connected to `endpoint`, on `context`; blocks at most `timeout`, also when it is the name that gets no
+/// answer.
 inline Result<tcp::socket> connect_socket(asio::io_context& context, Endpoint const& endpoint, Duration timeout) {
-  auto const results = resolve(context, endpoint);
-  if (!results) return results.error();
   struct Attempt {
-    explicit Attempt(asio::io_context& on) : socket(on), timer(on) {}
+    explicit Attempt(asio::io_context& on) : resolver(on), socket(on), timer(on) {}
+    tcp::resolver resolver;
     tcp::socket socket;
     asio::steady_timer timer;
     std::promise<error_code> done;
+    bool resolved = false;
     bool told = false;
     void tell(error_code error) {
+      timer.cancel();
       if (!std::exchange(told, true)) done.set_value(error);
     }
   };
   auto const attempt = std::make_shared<Attempt>(context);
-  asio::post(context, [attempt, results = *results, timeout] {
+  asio::post(context, [attempt, endpoint, timeout] {
     attempt->timer.expires_after(timeout);
     attempt->timer.async_wait([attempt](error_code error) {
       if (error) return;
       attempt->tell(asio::error::timed_out);
+      attempt->resolver.cancel();
       error_code ignored;
       attempt->socket.close(ignored);
     });
-    asio::async_connect(attempt->socket, results, [attempt](error_code error, tcp::endpoint const&) {
-      attempt->timer.cancel();
-      attempt->tell(error);
-    });
+    attempt->resolver.async_resolve(endpoint.host, std::to_string(endpoint.port),
+                                    [attempt](error_code failed, tcp::resolver::results_type const& results) {
+                                      if (attempt->told) return;
+                                      if (failed) return attempt->tell(failed);
+                                      attempt->resolved = true;
+                                      asio::async_connect(
+                                          attempt->socket, results,
+                                          [attempt](error_code error, tcp::endpoint const&) { attempt->tell(error); });
+                                    });
   });
   auto const error = attempt->done.get_future().get();
   if (!error) return std::move(attempt->socket);
-  if (error == asio::error::connection_refused) {
-    return Error(Errc::transport_refused, to_string(endpoint), ": connection refused, nobody listens there");
-  }
   if (error == asio::error::timed_out) {
     return Error(Errc::transport_no_answer, to_string(endpoint), ": no answer within ", seconds(timeout), " s");
+  }
+  if (!attempt->resolved) return unresolved(endpoint, error);
+  if (error == asio::error::connection_refused) {
+    return Error(Errc::transport_refused, to_string(endpoint), ": connection refused, nobody listens there");
   }
   return Error(Errc::transport_failed, to_string(endpoint), ": ", error.message());
 }

@@ -18,6 +18,7 @@ struct SocketOptions {
   unsigned threads = 1;                                 ///< that move bytes
   std::uint64_t max_payload = std::uint64_t{64} << 20;  ///< of a frame that is received
   std::size_t max_backlog = 256;  ///< requests of one connection that are taken before the first is answered
+  std::size_t max_queued = std::size_t{64} << 20;  ///< bytes of answers to one connection before more requests are read
 };
 
 namespace detail {

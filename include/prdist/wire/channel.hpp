@@ -58,8 +58,12 @@ class Connection {
   /// not called again. Not from inside a sink's call.
   virtual void close() = 0;
 
-  /// Ends the connection after what is queued has been sent. Any thread, also from inside a sink's call.
+  /// Ends the connection after what is queued has been sent. Any thread, also from inside a sink's call. A peer that
+  /// does not read keeps it open: see abort().
   virtual void finish() = 0;
+
+  /// Ends the connection at once, whatever is queued, and tells the sink. Any thread, also from inside a sink's call.
+  virtual void abort() = 0;
 
   /// The other side, for messages.
   [[nodiscard]] virtual std::string peer() const = 0;
