@@ -26,7 +26,7 @@ MAY_INCLUDE = {
     "collective": "core concepts wire",
     "server": "core concepts wire table optim",
     "trainer": "core concepts wire table optim",
-    "fleet": "core concepts wire table optim server trainer strategy transport device/cpu.hpp",
+    "fleet": "core concepts wire table optim server trainer strategy transport device/cpu.hpp data/split_files.hpp",
     "data": "core",
     "nn": "core concepts table/spec.hpp table/initializer.hpp optim data",
     "launch": "core",

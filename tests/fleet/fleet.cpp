@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "../support/cluster.hpp"
+#include "../support/thrown.hpp"
 
 namespace prdist::test {
 namespace {
@@ -226,7 +227,7 @@ TEST(Fleet, WaitingForServersEndsWithADiagnosisPerEndpoint) {
   ::close(closed);
   auto options = quick_options();
   options.wait_for_servers = std::chrono::milliseconds(100);
-  Fleet<Transport<Beast>> worker{Roles{Role::worker, 0, {refusing, {"no-such-host.invalid", 1}, silent}, 1}, options};
+  Fleet<Transport<Beast>> worker{Roles{Role::worker, 0, {refusing, {"no..such..host", 1}, silent}, 1}, options};
   std::vector<std::string> lines;
   set_log([&](Level, std::string_view line) { lines.emplace_back(line); });
   try {
@@ -236,7 +237,7 @@ TEST(Fleet, WaitingForServersEndsWithADiagnosisPerEndpoint) {
     std::string const what = error.what();
     EXPECT_NE(what.find("worker 0: 3 of 3 servers were not ready within 0.1 s"), std::string::npos) << what;
     EXPECT_NE(what.find(concat(to_string(refusing), ": connection refused")), std::string::npos) << what;
-    EXPECT_NE(what.find("no-such-host.invalid:1: the host name is not known"), std::string::npos) << what;
+    EXPECT_NE(what.find("no..such..host:1: the host name is not known"), std::string::npos) << what;
     EXPECT_NE(what.find(concat(to_string(silent), ": connected, but no answer")), std::string::npos) << what;
     EXPECT_EQ(exit_code(error.code()), 75);
   }
@@ -282,6 +283,55 @@ TEST(Fleet, WorkersOfAnotherJobAreTurnedAway) {
   Fleet<Transport<Memory>> first{Roles{Role::worker, 0, endpoints, 2}, Memory{hub}, quick_options()};
   first.init_worker();
   turned_away({Role::worker, 0, endpoints, 2}, "a trainer with this id is already connected");
+}
+
+TEST(Fleet, AWorkerThatFoundNoServerMayTryAgain) {
+  auto const hub = std::make_shared<MemoryHub>();
+  std::vector<Endpoint> const endpoints = {{"s", 1}};
+  auto options = quick_options();
+  options.wait_for_servers = std::chrono::milliseconds(30);
+  Fleet<Transport<Memory>> worker{Roles{Role::worker, 0, endpoints, 1}, Memory{hub}, options};
+  EXPECT_EQ(thrown([&] { worker.init_worker(); }).code(), Errc::transport_refused);
+  EXPECT_EQ(thrown([&] { worker.stop_worker(); }).code(), Errc::job_state);
+  Fleet<Transport<Memory>> server{Roles{Role::server, 0, endpoints, 1}, Memory{hub}, options};
+  server.init_server();
+  worker.init_worker();
+  EXPECT_STREQ(thrown([&] { worker.init_worker(); }).what(), "prdist[job.state] init_worker() was called already");
+  worker.stop_worker();
+  EXPECT_EQ(server.run_server(), 0);
+}
+
+// The parts of a gathered step are answered together: they must not fill the backlog that stops the reading of them.
+TEST(Fleet, AStepMayHaveMoreFramesThanTheBacklogHolds) {
+  auto const [endpoint, descriptor] = listening_socket();
+  Tcp const narrow(SocketOptions{.max_backlog = 2});
+  Fleet<Strategy<Sync>, Transport<Tcp>> server{Roles{Role::server, 0, {endpoint}, 1, descriptor}, narrow,
+                                               quick_options()};
+  server.init_server();
+  Fleet<Strategy<Sync>, Transport<Tcp>> worker{Roles{Role::worker, 0, {endpoint}, 1}, narrow, quick_options()};
+  worker.init_worker();
+  auto& client = worker.client();
+  constexpr std::size_t size = 1'000'000;  // 16 frames
+  auto const table = client.declare(
+      DenseSpec{.name = "d", .parts = {{"w", size, {}}}, .optimizer = Sgd{.rate = 1}, .apply = ApplyRule::gather});
+  std::vector<float> const ones(size, 1.0F);
+  std::vector<float> weights(size);
+  client.push(table, ones).wait();
+  client.pull(table, weights).wait();
+  EXPECT_EQ(weights, std::vector<float>(size, -1.0F));
+  worker.stop_worker();
+  EXPECT_EQ(server.run_server(), 0);
+}
+
+TEST(Fleet, FilesAreSharedOutAmongTheWorkers) {
+  Memory const memory(std::make_shared<MemoryHub>());
+  std::vector<std::string> const files = {"a", "b", "c", "d", "e"};
+  Fleet<Transport<Memory>> zero{Roles{Role::worker, 0, {{"s", 1}}, 2}, memory, quick_options()};
+  Fleet<Transport<Memory>> one{Roles{Role::worker, 1, {{"s", 1}}, 2}, memory, quick_options()};
+  EXPECT_EQ(zero.split_files(files), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(one.split_files(files), (std::vector<std::string>{"d", "e"}));
+  Fleet<Transport<Memory>> server{Roles{Role::server, 0, {{"s", 1}}, 2}, memory, quick_options()};
+  EXPECT_EQ(thrown([&] { (void)server.split_files(files); }).code(), Errc::job_state);
 }
 
 TEST(Fleet, VerbsOfTheOtherRoleAreRefused) {

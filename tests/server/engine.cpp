@@ -20,7 +20,7 @@ std::string apply(Engine& engine, Command command) {
 std::vector<float> pull(Engine& engine, TableId table, std::vector<Key> const& keys) {
   std::vector<float> rows(keys.size());
   std::promise<void> done;
-  engine.read([&](ShardGroup const& group) { group.pull(table, keys, rows); }, [&] { done.set_value(); });
+  engine.read([&](ShardGroup const& group) { group.pull(table, keys, rows); }, [&](Error const*) { done.set_value(); });
   done.get_future().get();
   return rows;
 }
@@ -83,6 +83,18 @@ TEST(Engine, WhatWaitsTooLongIsHandedOutOnce) {
   overdue[0].done(&why);
   EXPECT_EQ(told, 1);
   EXPECT_TRUE(engine.take_waiting(std::nullopt).empty());
+}
+
+TEST(Engine, AReadThatFailsIsToldOnce) {
+  Engine engine(Placement(1), 0, 3, 1);
+  std::promise<std::string> said;
+  engine.read(
+      [](ShardGroup const& group) {
+        std::vector<float> row(1);
+        group.pull(7, std::vector<Key>{1}, row);
+      },
+      [&](Error const* error) { said.set_value(error == nullptr ? "" : error->what()); });
+  EXPECT_EQ(said.get_future().get(), "prdist[table.unknown] table 7 was not declared to this server");
 }
 
 TEST(Engine, AnUndeclaredTableIsAnErrorAndNotTheEnd) {

@@ -206,6 +206,19 @@ TEST_F(ServerByHand, AStepThatIsNotCompleteIsExplainedBeforeTheSenderGivesUp) {
       << answer;
 }
 
+TEST_F(ServerByHand, WhatAStrangerSaidIsInTheLog) {
+  std::vector<std::string> lines;
+  set_log([&](Level, std::string_view line) { lines.emplace_back(line); });
+  auto const sink = server->accept(connect().connection);
+  sink->on_close(Error(Errc::transport_closed, "a probe that came and went"));
+  EXPECT_TRUE(lines.empty());
+  sink->on_close(Error(Errc::wire_version, "the peer speaks version 2"));
+  set_log(detail::log_to_stderr);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_TRUE(holds(lines[0], "server 0: the peer at ")) << lines[0];
+  EXPECT_TRUE(holds(lines[0], "prdist[wire.version] the peer speaks version 2")) << lines[0];
+}
+
 TEST_F(ServerByHand, EndsWithZeroWhenAllHaveStopped) {
   auto const zero = trainer(0);
   auto const one = trainer(1);

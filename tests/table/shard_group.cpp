@@ -319,10 +319,10 @@ TEST(ShardGroup, ASecondDeclarationOfATableChangesNothing) {
   EXPECT_EQ(group.rows(), 1U);
 }
 
-TEST(ShardGroup, ReadingATableThatWasNotDeclaredReadsNothing) {
+TEST(ShardGroup, ReadingATableThatWasNotDeclaredIsRefused) {
   Groups group(1, 1);
-  EXPECT_EQ(group.pull({7}), std::vector<float>(dim, -99.0F));
-  EXPECT_EQ(group.pull_dense(10), std::vector<float>(10, -99.0F));
+  EXPECT_EQ(test::thrown([&] { (void)group.pull({7}); }).code(), Errc::table_unknown);
+  EXPECT_EQ(test::thrown([&] { (void)group.pull_dense(10); }).code(), Errc::table_unknown);
   EXPECT_EQ(group.rows(), 0U);
   EXPECT_TRUE(group[0].missing(sparse_id).empty());
 }

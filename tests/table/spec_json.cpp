@@ -58,8 +58,8 @@ Optimizer any_optimizer(Random& random) {
 }
 
 std::string any_name(Random& random) {
-  static constexpr std::string_view letters[]{"a",  "Z", "0",  "/",        "_",           "\"",
-                                              "\\", " ", "\n", "\xc3\xa9", "\xe8\xa1\xa8"};
+  static constexpr std::string_view letters[]{"a",  "Z", "0", "/",        "_",           "\"",
+                                              "\\", " ", "~", "\xc3\xa9", "\xe8\xa1\xa8"};
   std::string name = "t";
   for (auto left = random.below(40); left > 0; --left) name += letters[random.below(std::size(letters))];
   return name;
@@ -73,7 +73,7 @@ AnySpec any_spec(Random& random) {
   }
   DenseSpec spec{.name = any_name(random)};
   for (auto left = 1 + random.below(5); left > 0; --left) {
-    spec.parts.push_back({any_name(random), 1 + random.below(1000000), any_initializer(random)});
+    spec.parts.push_back({concat(left, any_name(random)), 1 + random.below(1000000), any_initializer(random)});
   }
   spec.optimizer = any_optimizer(random);
   spec.apply = apply;
@@ -247,6 +247,11 @@ TEST(SpecJson, CheckNamesTheTableAndWhatIsWrong) {
   }
   EXPECT_TRUE(holds(sparse_with([](auto& it) { it.init = Initializer::uniform(-3e38F, 3e38F); }),
                     "a number of its initializer is not finite"));
+  EXPECT_EQ(sparse_with([](auto& it) { it.name = "a\nb\xff"; }),
+            "table 'a.b.': its name has control characters or is not UTF-8: rename it");
+  EXPECT_EQ(dense_with([](auto& it) { it.parts[0].name = ""; }),
+            "table 'tower': part '': its name has 0 characters, between 1 and 256 are allowed");
+  EXPECT_EQ(dense_with([](auto& it) { it.parts[1].name = "w"; }), "table 'tower': two parts have the name 'w'");
   EXPECT_EQ(dense_with([](auto& it) { it.parts.clear(); }), "table 'tower': it has no elements");
   EXPECT_EQ(dense_with([](auto& it) { it.parts = {{"w", 0, {}}}; }), "table 'tower': it has no elements");
   EXPECT_EQ(dense_with([](auto& it) { it.parts.resize(65537); }),

@@ -143,6 +143,99 @@ TEST_F(ClientByHand, AHandleThatIsDroppedWaitsSoThatMemoryStaysSafe) {
   EXPECT_TRUE(holds(pull_error(), "has no answer after"));
 }
 
+TEST_F(ClientByHand, CallsWithoutAConnectionSaySo) {
+  ClientOptions options;
+  options.servers = {{"s", 1}};
+  client.emplace(
+      runtime, [](auto const&...) -> Result<std::shared_ptr<Connection>> { return Error(Errc::internal, "never"); },
+      options);
+  table = {1, 1, "t"};
+  EXPECT_TRUE(holds(pull_error(), "prdist[job.state] worker 0 -> server 0 at s:1: there is no connection"))
+      << pull_error();
+  table = {};
+  EXPECT_TRUE(holds(pull_error(), "prdist[table.unknown] a table that declare() did not give"));
+}
+
+/// Calls back in the middle of close(), as another thread may.
+class Closing final : public Connection {
+ public:
+  Closing(std::shared_ptr<Connection> real, std::function<void()> in_between)
+      : real_(std::move(real)), in_between_(std::move(in_between)) {}
+  void send(Outgoing frame) override { real_->send(std::move(frame)); }
+  void close() override {
+    in_between_();
+    real_->close();
+  }
+  void finish() override { real_->finish(); }
+  void abort() override { real_->abort(); }
+  std::string peer() const override { return real_->peer(); }
+
+ private:
+  std::shared_ptr<Connection> real_;
+  std::function<void()> in_between_;
+};
+
+TEST_F(ClientByHand, WhoSendsWhileTheConnectionEndsIsToldWhy) {
+  std::string said;
+  ClientOptions options;
+  options.servers = {{"s", 1}};
+  options.deadline = std::chrono::milliseconds(50);
+  client.emplace(
+      runtime,
+      [&](Endpoint const& endpoint, std::shared_ptr<FrameSink> sink,
+          Duration timeout) -> Result<std::shared_ptr<Connection>> {
+        auto real = memory.connect(endpoint, std::move(sink), timeout).value();
+        return std::shared_ptr<Connection>(std::make_shared<Closing>(std::move(real), [&] { said = pull_error(); }));
+      },
+      options);
+  client->connect();
+  table = client->declare(SparseSpec{.name = "t", .dim = 1});
+  EXPECT_TRUE(holds(pull_error(), "has no answer after 0.05 s"));
+  EXPECT_TRUE(holds(said, "worker 0 -> server 0 at s:1")) << said;
+}
+
+TEST_F(ClientByHand, AServerThatDropsTheFirstConnectionIsAskedAgain) {
+  int dropped = 0;
+  ClientOptions options;
+  options.servers = {{"s", 1}};
+  options.retry_every = std::chrono::milliseconds(1);
+  client.emplace(
+      runtime,
+      [&](Endpoint const& endpoint, std::shared_ptr<FrameSink> sink,
+          Duration timeout) -> Result<std::shared_ptr<Connection>> {
+        auto connection = memory.connect(endpoint, sink, timeout).value();
+        // The end comes before the client knows of the connection: it must not be forgotten.
+        if (++dropped <= 2) sink->on_close(Error(Errc::transport_closed, "the peer closed the connection"));
+        return connection;
+      },
+      options);
+  client->connect();
+  EXPECT_EQ(dropped, 3);
+  client->leave();
+}
+
+TEST_F(ClientByHand, TheWaitForServersIsAsLongAsWasSaid) {
+  std::vector<Duration> patience;
+  ClientOptions options;
+  options.servers.assign(4, {"s", 9});
+  options.wait_for_servers = std::chrono::milliseconds(300);
+  options.retry_every = std::chrono::milliseconds(200);
+  client.emplace(
+      runtime,
+      [&](Endpoint const& endpoint, std::shared_ptr<FrameSink> const&,
+          Duration timeout) -> Result<std::shared_ptr<Connection>> {
+        patience.push_back(timeout);
+        return Error(Errc::transport_refused, to_string(endpoint), ": nobody");
+      },
+      options);
+  auto const begun = runtime.now();
+  EXPECT_THROW(client->connect(), Error);
+  EXPECT_GE(runtime.now() - begun, options.wait_for_servers);
+  ASSERT_EQ(patience.size(), 12U) << "at once, after 200 ms, and a last time at the end";
+  for (auto const each : patience) EXPECT_LE(each, options.wait_for_servers);
+  EXPECT_EQ(patience.back(), std::chrono::milliseconds(50));
+}
+
 TEST_F(ClientByHand, AfterLeavingEveryCallSaysSo) {
   connect(1, std::chrono::seconds(20));
   client->leave();

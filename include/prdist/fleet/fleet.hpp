@@ -12,9 +12,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <prdist/concepts/device.hpp>
 #include <prdist/concepts/policy.hpp>
@@ -23,6 +25,7 @@
 #include <prdist/core/error.hpp>
 #include <prdist/core/log.hpp>
 #include <prdist/core/runtime.hpp>
+#include <prdist/data/split_files.hpp>
 #include <prdist/device/cpu.hpp>
 #include <prdist/fleet/distributed_optimizer.hpp>
 #include <prdist/fleet/options.hpp>
@@ -76,6 +79,13 @@ class Fleet {
   [[nodiscard]] bool is_worker() const noexcept { return roles_.role == Role::worker; }
   [[nodiscard]] Roles const& roles() const noexcept { return roles_; }
 
+  /// This worker's share of the files: contiguous blocks, the first workers get one more. @throws Error job.state
+  /// in a server
+  [[nodiscard]] std::vector<std::string> split_files(std::vector<std::string> const& files) const {
+    if (!is_worker()) throw Error(Errc::job_state, "split_files() in a server: only workers read files");
+    return prdist::split_files(files, roles_.workers, roles_.index).value();
+  }
+
   /// One rule for all tables, or one each for sparse and dense ones. The optimizer must not outlive the fleet.
   [[nodiscard]] auto distributed_optimizer(Optimizer const& rule) {
     return distributed_optimizer(Optimizers{rule, rule});
@@ -123,6 +133,7 @@ class Fleet {
   /// Waits for the servers and connects to all of them. @throws Error with a diagnosis per endpoint
   void init_worker() {
     if (!is_worker()) throw Error(Errc::job_state, "init_worker() in a server: ask is_worker() first");
+    if (client_) throw Error(Errc::job_state, "init_worker() was called already");
     ClientOptions options;
     options.servers = roles_.servers;
     options.trainer = roles_.index;
@@ -136,7 +147,12 @@ class Fleet {
           return transport_.connect(endpoint, std::move(sink), timeout);
         },
         std::move(options));
-    client_->connect();
+    try {
+      client_->connect();
+    } catch (...) {
+      client_.reset();  // it may be tried again
+      throw;
+    }
   }
 
   /// Tells the servers that this worker has finished. Pushes of an optimizer that are still under way arrive first.

@@ -101,18 +101,26 @@ class Engine {
     }
   }
 
-  /// Calls `read` with every thread's shards, on those threads; `done` after the last.
-  void read(std::function<void(ShardGroup const&)> read, std::function<void()> done) {
+  /// Calls `read` with every thread's shards, on those threads; `done` after the last, with the first error that one
+  /// of them threw.
+  void read(std::function<void(ShardGroup const&)> read, Done done) {
     struct Read {
       std::function<void(ShardGroup const&)> read;
-      std::function<void()> done;
+      Done done;
       std::atomic<std::size_t> left;
+      std::mutex mutex{};
+      std::optional<Error> failed{};
     };
     auto const shared = std::shared_ptr<Read>(new Read{std::move(read), std::move(done), lanes_.size()});
     for (auto& lane : lanes_) {
       post(*lane, [shared](ShardGroup& group) {
-        shared->read(group);
-        if (shared->left.fetch_sub(1) == 1) shared->done();
+        try {
+          shared->read(group);
+        } catch (Error const& error) {
+          std::lock_guard const lock(shared->mutex);
+          if (!shared->failed) shared->failed = error;
+        }
+        if (shared->left.fetch_sub(1) == 1) shared->done(shared->failed ? &*shared->failed : nullptr);
       });
     }
   }

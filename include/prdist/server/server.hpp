@@ -89,7 +89,8 @@ class Server : public std::enable_shared_from_this<Server> {
   std::mutex sessions_mutex_;
   std::vector<std::weak_ptr<detail::Session>> sessions_;
   std::atomic<bool> stopped_ = false;
-  std::optional<TimePoint> over_since_;  // of the timer alone
+  std::optional<TimePoint> over_since_;  // these two are the timer's alone
+  Duration said_waiting_{0};
   Gate over_;
   Engine engine_;  // last: its threads end before what they use
 };

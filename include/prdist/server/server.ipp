@@ -22,7 +22,8 @@ PRDIST_DECL Server::Server(Runtime& runtime, ServerOptions const& options)
       engine_(placement_, options.index, options.threads, options.trainers) {}
 
 PRDIST_DECL void Server::start() {
-  runtime_.after(std::chrono::seconds(1), [weak = weak_from_this()] {
+  // Often enough that a step with a deadline of a few seconds is explained before the trainer gives up.
+  runtime_.after(std::chrono::milliseconds(250), [weak = weak_from_this()] {
     if (auto const self = weak.lock()) {
       self->tick();
       self->start();
@@ -69,8 +70,8 @@ PRDIST_DECL void Server::tick() {
         }
       }
       end_if_over();
-    } else if (std::chrono::duration_cast<std::chrono::seconds>(waited).count() % 30 == 0 &&
-               waited > std::chrono::seconds(1)) {
+    } else if (waited - said_waiting_ >= std::chrono::seconds(30)) {
+      said_waiting_ = waited;
       log(Level::info, "server ", options_.index, ": waiting for trainers ", list_of(expected), " of ",
           options_.trainers);
     }
@@ -97,7 +98,7 @@ PRDIST_DECL void Server::tell_overdue(std::vector<Engine::Waiting> overdue) {
           for (auto const trainer : group.missing(it.table)) told->missing[it.table].insert(trainer);
         }
       },
-      [told, this] {
+      [told, this](Error const*) {
         for (auto const& it : told->overdue) {
           auto const& missing = told->missing[it.table];
           auto const who = concat("server ", options_.index, ": ");
@@ -183,7 +184,7 @@ PRDIST_DECL void Server::page(std::string_view path, std::function<void(Page)> a
         for (auto const& [id, info] : tables) count->rows[id] += group.rows(id);
         count->bytes += group.bytes();
       },
-      [count, tables, answer = std::move(answer)] {
+      [count, tables, answer = std::move(answer)](Error const*) {
         boost::json::array list;
         for (auto const& [id, info] : tables) {
           auto object = std::visit([](auto const& spec) { return detail::json_of(spec); }, info->spec);

@@ -18,7 +18,7 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
     if (auto const fine = check(header); !fine) {
       // The peer is told why before the connection ends.
       fail(header, fine.error());
-      if (auto const connection = connection_.lock()) connection->finish();
+      end_soon();
       return fine.error();
     }
     buffer_ = server_.buffers_.take(static_cast<std::size_t>(header.payload));
@@ -27,7 +27,6 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
   }
 
   void on_frame(Header const& header) override {
-    backlog_.fetch_add(1);
     switch (header.kind) {
       case Kind::hello: return on_hello(header);
       case Kind::declare: return on_declare(header);
@@ -46,6 +45,10 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
   void on_close(Error const& error) override {
     closed_ = true;
     if (greeted_ && server_.trainers_.lose(trainer_)) server_.on_lost(trainer_, error);
+    // Who connects and goes is a probe; who says something that is no hello may be a trainer of another release.
+    if (!greeted_ && error.code() != Errc::transport_closed) {
+      log(Level::warning, "server ", server_.options_.index, ": ", who(), ": ", error.what());
+    }
     server_.end_if_over();
   }
 
@@ -56,9 +59,11 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
     if (closed_) return;
     auto const silent = now - last_seen_.load();
     auto const& options = server_.options_;
-    if (silent < (greeted_ ? options.lost_after : options.hello_within)) return;
+    constexpr Duration last_words = std::chrono::seconds(5);
+    if (silent < (ending_ ? last_words : greeted_ ? options.lost_after : options.hello_within)) return;
     log(Level::warning, "server ", options.index, ": ", who(), " has been silent for ", seconds(silent), " s: closing");
-    if (auto const connection = connection_.lock()) connection->finish();
+    // At once: what is queued for it may never leave.
+    if (auto const connection = connection_.lock()) connection->abort();
   }
 
   [[nodiscard]] bool open() const { return !closed_; }
@@ -177,7 +182,7 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
       return fail(header, Error(added.error().code(), "server ", index, ": trainer ", trainer_, " declares ",
                                 added.error().message()));
     }
-    if (!*added) return reply(header);
+    // Also when it is known: whether the table could be made is for the engine to say, to everybody who declares it.
     auto const id = table_id(name_of(*spec));
     Command command = DeclareSparse{};
     if (auto const* const sparse = std::get_if<SparseSpec>(&*spec)) {
@@ -196,7 +201,9 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
         [table = header.table, count, dim, rows, keys = buffer_](ShardGroup const& group) {
           group.pull(table, keys->as<Key const>(0, count), rows->as<float>(0, count * dim));
         },
-        [self = shared_from_this(), header, rows] { self->reply(header, rows); });
+        counted([self = shared_from_this(), header, rows](Error const* error) {
+          error == nullptr ? self->reply(header, rows) : self->fail(header, *error);
+        }));
   }
 
   void on_push_rows(Header const& header) {
@@ -220,7 +227,9 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
         [header, count, weights](ShardGroup const& group) {
           group.pull_dense(header.table, header.offset, header.count, weights->as<float>(0, count));
         },
-        [self = shared_from_this(), header, weights] { self->reply(header, weights); });
+        counted([self = shared_from_this(), header, weights](Error const* error) {
+          error == nullptr ? self->reply(header, weights) : self->fail(header, *error);
+        }));
   }
 
   void on_push_dense(Header const& header) {
@@ -270,10 +279,26 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
     if (header.remaining_ms != 0) {
       until = server_.runtime_.now() + std::chrono::milliseconds(header.remaining_ms) * 9 / 10;
     }
-    server_.engine_.apply(std::move(command), until, [self = shared_from_this(), header](Error const* error) {
+    Engine::Done done = [self = shared_from_this(), header](Error const* error) {
       error == nullptr ? self->reply(header) : self->fail(header, *error);
-    });
+    };
+    // A part of a gathered step waits for others, and perhaps for a frame of its own that is still unread: were it
+    // counted, a step of many frames would stop its own reading.
+    bool const gathers = is_push(header.kind) && info_->apply() == ApplyRule::gather;
+    server_.engine_.apply(std::move(command), until, gathers ? std::move(done) : counted(std::move(done)));
   }
+
+  /// `done`, and one more request in the backlog until then.
+  [[nodiscard]] Engine::Done counted(Engine::Done done) {
+    backlog_.fetch_add(1);
+    return [self = shared_from_this(), done = std::move(done)](Error const* error) {
+      // One less before the answer leaves: the transport looks at the backlog when it has sent it.
+      self->backlog_.fetch_sub(1);
+      done(error);
+    };
+  }
+
+  static bool is_push(Kind kind) { return kind == Kind::push_rows || kind == Kind::push_dense; }
 
   [[nodiscard]] std::string_view text() const {
     return {reinterpret_cast<char const*>(buffer_->bytes().data()), buffer_->bytes().size()};
@@ -294,14 +319,18 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
   void refuse(Header const& to, Error const& error) {
     log(Level::error, "server ", server_.options_.index, ": ", error.what());
     fail(to, error);
+    end_soon();
+  }
+
+  /// After what is queued has left, or a little later whatever is queued: check_silence() sees to that.
+  void end_soon() {
+    ending_ = true;
     if (auto const connection = connection_.lock()) connection->finish();
   }
 
   void answer(Header const& to, Kind kind, Outgoing frame) {
     frame.header = to;
     frame.header.kind = kind;
-    // One less before the frame leaves: the transport looks at the backlog when it has sent it.
-    if (backlog_.load() > 0) backlog_.fetch_sub(1);
     if (auto const connection = connection_.lock()) connection->send(std::move(frame));
   }
 
@@ -311,6 +340,7 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
   std::atomic<TimePoint> last_seen_;
   std::atomic<std::size_t> backlog_ = 0;
   std::atomic<bool> greeted_ = false;
+  std::atomic<bool> ending_ = false;
   std::atomic<bool> closed_ = false;
   std::uint32_t trainer_ = 0;
   // Of the frame that is being received.

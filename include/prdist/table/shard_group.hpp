@@ -32,6 +32,13 @@
 namespace prdist {
 
 class ShardGroup {
+  template <class Tables>
+  [[nodiscard]] static auto& declared(Tables& tables, TableId id) {
+    auto const it = tables.find(id);
+    if (it == tables.end()) throw Error(Errc::table_unknown, "table ", id, " was not declared to this server");
+    return it->second;
+  }
+
  public:
   /// Owns the shards set in `owned`; `trainers` is how many a gathered step waits for.
   ShardGroup(std::bitset<shard_count> const& owned, std::uint32_t trainers) : owned_(owned) {
@@ -47,15 +54,15 @@ class ShardGroup {
   }
 
   /// One row of weights per key into `rows`, for the keys of this group; rows of other keys are left alone.
+  /// @throws Error table.unknown
   void pull(TableId table, std::span<Key const> keys, std::span<float> rows) const {
-    auto const it = sparse_.find(table);
-    if (it != sparse_.end()) it->second.table.pull(keys, rows);
+    declared(sparse_, table).table.pull(keys, rows);
   }
 
   /// The weights of dense ranges [first, first + count) of the server's list, packed; others are left alone.
+  /// @throws Error table.unknown
   void pull_dense(TableId table, std::size_t first, std::size_t count, std::span<float> weights) const {
-    auto const it = dense_.find(table);
-    if (it != dense_.end()) it->second.table.pull(first, count, weights);
+    declared(dense_, table).table.pull(first, count, weights);
   }
 
   [[nodiscard]] std::size_t rows(TableId table) const {
@@ -83,11 +90,13 @@ class ShardGroup {
   using Dense = Held<DenseTable, PushDense>;
 
   void on(DeclareSparse const& it, std::vector<Ticket>&) {
-    sparse_.try_emplace(it.table, Sparse{SparseShards(arena_, it.spec, owned_), {}});
+    if (sparse_.contains(it.table)) return;
+    sparse_.emplace(it.table, Sparse{SparseShards(arena_, it.spec, owned_), {}});
   }
 
   void on(DeclareDense const& it, std::vector<Ticket>&) {
-    dense_.try_emplace(it.table, Dense{DenseTable(arena_, it.spec, it.ranges, owned_), {}});
+    if (dense_.contains(it.table)) return;
+    dense_.emplace(it.table, Dense{DenseTable(arena_, it.spec, it.ranges, owned_), {}});
   }
 
   void on(PushRows const& it, std::vector<Ticket>& released) {
@@ -124,13 +133,6 @@ class ShardGroup {
     // The one that left may be the last that others were waiting for.
     for (auto& [id, held] : sparse_) release(held, released);
     for (auto& [id, held] : dense_) release(held, released);
-  }
-
-  template <class Any>
-  [[nodiscard]] static Any& declared(std::map<TableId, Any>& tables, TableId id) {
-    auto const it = tables.find(id);
-    if (it == tables.end()) throw Error(Errc::table_unknown, "table ", id, " was not declared to this server");
-    return it->second;
   }
 
   std::bitset<shard_count> owned_;

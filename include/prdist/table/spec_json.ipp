@@ -7,6 +7,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <cmath>
+#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -35,7 +36,19 @@ inline boost::json::object json_of(Optimizer const& optimizer) {
 
 /// A name from outside, as it may stand in a message.
 inline std::string shown(std::string_view name) {
-  return name.size() <= most_name ? std::string(name) : concat(name.substr(0, 64), "...");
+  auto text = name.size() <= most_name ? std::string(name) : concat(name.substr(0, 64), "...");
+  if (is_printable_utf8(text)) return text;
+  for (auto& c : text) c = c >= ' ' && c <= '~' ? c : '.';
+  return text;
+}
+
+/// What is wrong with the name of a table or a part, or nothing. Names stand in logs, in JSON and in file names.
+inline std::string wrong_name(std::string_view name) {
+  if (name.empty() || name.size() > most_name) {
+    return concat("its name has ", name.size(), " characters, between 1 and ", most_name, " are allowed");
+  }
+  if (!is_printable_utf8(name)) return "its name has control characters or is not UTF-8: rename it";
+  return {};
 }
 
 /// Reads fields of one JSON object; the first thing that is wrong stops it.
@@ -206,8 +219,7 @@ PRDIST_DECL Result<void> check(AnySpec const& spec) {
   auto const wrong = [&](auto const&... what) {
     return Error(Errc::table_shape, concat("table '", shown, "': ", what...));
   };
-  if (name.empty() || name.size() > detail::most_name)
-    return wrong("its name has ", name.size(), " characters, between 1 and 256 are allowed");
+  if (auto const what = detail::wrong_name(name); !what.empty()) return wrong(what);
   std::string bad;  // a number of the optimizer with which weights would become NaN
   std::visit(
       [&](auto const& it) {
@@ -236,7 +248,12 @@ PRDIST_DECL Result<void> check(AnySpec const& spec) {
     if (dense.parts.size() > detail::most_parts)
       return wrong(dense.parts.size(), " parts, at most ", detail::most_parts, " are allowed");
     std::size_t size = 0;
+    std::set<std::string_view> names;
     for (auto const& part : dense.parts) {
+      if (auto const what = detail::wrong_name(part.name); !what.empty()) {
+        return wrong("part '", detail::shown(part.name), "': ", what);
+      }
+      if (!names.insert(part.name).second) return wrong("two parts have the name '", part.name, "'");
       if (part.size > detail::most_floats || (size += part.size) > detail::most_floats) {
         return wrong("part '", detail::shown(part.name), "' makes it larger than ", detail::most_floats, " floats");
       }

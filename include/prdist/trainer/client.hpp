@@ -123,6 +123,7 @@ class Client {
   void send(std::size_t server, std::shared_ptr<detail::Operation> const& operation, Header header,
             std::vector<ConstBytes> out, std::vector<Bytes> in = {}, std::function<void()> arrived = {});
   void declare_any(AnySpec const& spec);
+  void call(std::vector<std::size_t> const& servers, std::string what, Kind kind, ConstBytes payload);
   void call_all(std::string what, Kind kind, ConstBytes payload);
   Handle dense(Kind kind, DenseRef const& table, std::span<float const> out, std::span<float> in,
                std::uint32_t examples);
@@ -131,7 +132,9 @@ class Client {
   void give_up(detail::Operation& operation, Error const& error);
   void ping();
   void end_life();
-  void connect_once(std::vector<std::string>& not_ready, std::vector<Error>& why);
+  /// Connects to every server that is not connected, and introduces itself; returns those that are not ready.
+  [[nodiscard]] std::vector<std::pair<std::size_t, Error>> greet_servers(TimePoint deadline);
+  [[nodiscard]] std::size_t rows_per_frame(SparseRef const& table) const;
 
   Runtime& runtime_;
   Connector connector_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 
 #include <prdist/trainer/client.hpp>
 #include <prdist/trainer/link.ipp>
@@ -58,58 +59,57 @@ PRDIST_DECL void Client::end_life() {
 PRDIST_DECL void Client::connect() {
   auto const deadline = runtime_.now() + options_.wait_for_servers;
   for (;;) {
-    std::vector<std::string> not_ready;
-    std::vector<Error> why;
-    connect_once(not_ready, why);
+    auto const not_ready = greet_servers(deadline);
     if (not_ready.empty()) break;
     auto const now = runtime_.now();
-    if (now + options_.retry_every > deadline) {
+    if (now >= deadline) {
       std::string list;
-      for (auto const& error : why) list += concat(list.empty() ? "" : "; ", error.message());
-      throw Error(why.front().code(), "worker ", options_.trainer, ": ", not_ready.size(), " of ",
+      for (auto const& [server, why] : not_ready) list += concat(list.empty() ? "" : "; ", why.message());
+      throw Error(not_ready.front().second.code(), "worker ", options_.trainer, ": ", not_ready.size(), " of ",
                   options_.servers.size(), " servers were not ready within ", seconds(options_.wait_for_servers),
                   " s: ", list, ": start them, or compare PADDLE_PSERVERS_IP_PORT_LIST with where they listen");
     }
     std::string list;
-    for (auto const& name : not_ready) list += concat(list.empty() ? "" : ", ", "'", name, "'");
+    for (auto const& [server, why] : not_ready) {
+      list += concat(list.empty() ? "" : ", ", "'", to_string(options_.servers[server]), "'");
+    }
     log(Level::info, "server not ready, wait ", seconds(options_.retry_every), " sec to retry...");
     log(Level::info, "not ready endpoints:[", list, "]");
     Gate never;
-    (void)runtime_.wait(never, now + options_.retry_every);
+    (void)runtime_.wait(never, std::min(now + options_.retry_every, deadline));
   }
   log(Level::info, "Communicator start");
-
-  // Each server hears who we are, and says whether that fits what it was told.
-  auto const operation = begin("hello");
-  std::vector<std::string> hellos;
-  for (std::size_t i = 0; i < links_.size(); ++i) {
-    operation->add(static_cast<std::uint32_t>(i));
-    hellos.push_back(to_json(Hello{options_.trainer, options_.trainers, static_cast<std::uint32_t>(i),
-                                   static_cast<std::uint32_t>(links_.size()), std::string(version)}));
-  }
-  for (std::size_t i = 0; i < links_.size(); ++i) {
-    Header header;
-    header.kind = Kind::hello;
-    send(i, operation, header, {std::as_bytes(std::span(hellos[i]))});
-  }
-  operation->seal();
-  wait(*operation);
   log(Level::info, "init rpc client with trainer_id ", options_.trainer);
   ping();
 }
 
-PRDIST_DECL void Client::connect_once(std::vector<std::string>& not_ready, std::vector<Error>& why) {
+PRDIST_DECL std::vector<std::pair<std::size_t, Error>> Client::greet_servers(TimePoint deadline) {
+  // Two seconds for a connection, as users of this family are used to; towards the end no longer than is left, and
+  // every server is asked at least shortly, so that the diagnosis names each.
+  constexpr Duration longest = std::chrono::seconds(2), shortest = std::chrono::milliseconds(50);
+  std::vector<std::pair<std::size_t, Error>> not_ready;
   for (std::size_t i = 0; i < links_.size(); ++i) {
     if (links_[i]->connected()) continue;
-    // Two seconds for a connection, as users of this family are used to.
-    auto connection = connector_(options_.servers[i], links_[i], std::chrono::seconds(2));
-    if (connection) {
-      links_[i]->use(*connection);
-    } else {
-      not_ready.push_back(to_string(options_.servers[i]));
-      why.push_back(connection.error());
+    auto const patience = std::clamp(deadline - runtime_.now(), shortest, longest);
+    links_[i]->begin();
+    auto connection = connector_(options_.servers[i], links_[i], patience);
+    if (!connection) {
+      not_ready.emplace_back(i, connection.error());
+      continue;
+    }
+    links_[i]->use(*connection);
+    // It hears who we are, and says whether that fits what it was told.
+    auto const hello = to_json(Hello{options_.trainer, options_.trainers, static_cast<std::uint32_t>(i),
+                                     static_cast<std::uint32_t>(links_.size()), std::string(version)});
+    try {
+      call({i}, "hello", Kind::hello, std::as_bytes(std::span(hello)));
+    } catch (Error const& error) {
+      // A server that is about to end, or a proxy without one: the next look may find it.
+      if (error.code() != Errc::transport_closed) throw;
+      not_ready.emplace_back(i, error);
     }
   }
+  return not_ready;
 }
 
 PRDIST_DECL std::shared_ptr<detail::Operation> Client::begin(std::string what) const {
@@ -129,16 +129,23 @@ PRDIST_DECL void Client::send(std::size_t server, std::shared_ptr<detail::Operat
   links_[server]->send(request, {operation, std::move(in), std::move(arrived)}, {header, std::move(out), operation});
 }
 
-PRDIST_DECL void Client::call_all(std::string what, Kind kind, ConstBytes payload) {
+PRDIST_DECL void Client::call(std::vector<std::size_t> const& servers, std::string what, Kind kind,
+                              ConstBytes payload) {
   auto const operation = begin(std::move(what));
-  for (std::size_t i = 0; i < links_.size(); ++i) operation->add(static_cast<std::uint32_t>(i));
-  for (std::size_t i = 0; i < links_.size(); ++i) {
+  for (auto const server : servers) operation->add(static_cast<std::uint32_t>(server));
+  for (auto const server : servers) {
     Header header;
     header.kind = kind;
-    send(i, operation, header, payload.empty() ? std::vector<ConstBytes>{} : std::vector<ConstBytes>{payload});
+    send(server, operation, header, payload.empty() ? std::vector<ConstBytes>{} : std::vector<ConstBytes>{payload});
   }
   operation->seal();
   wait(*operation);
+}
+
+PRDIST_DECL void Client::call_all(std::string what, Kind kind, ConstBytes payload) {
+  std::vector<std::size_t> servers(links_.size());
+  std::iota(servers.begin(), servers.end(), std::size_t{0});
+  call(servers, std::move(what), kind, payload);
 }
 
 PRDIST_DECL void Client::declare_any(AnySpec const& spec) {
@@ -171,13 +178,18 @@ PRDIST_DECL void Client::split_by_server(detail::Operation& operation, std::span
   }
 }
 
+PRDIST_DECL std::size_t Client::rows_per_frame(SparseRef const& table) const {
+  if (table.dim == 0) throw Error(Errc::table_unknown, "a table that declare() did not give: it has no dim");
+  return std::max<std::size_t>(1, options_.frame_bytes / (table.dim * sizeof(float)));
+}
+
 PRDIST_DECL Handle Client::pull(SparseRef const& table, std::span<Key const> keys, std::span<float> rows) {
+  auto const step = rows_per_frame(table);
   if (rows.size() != keys.size() * table.dim) {
     throw Error(Errc::table_shape, "pull of table '", table.name, "': room for ", rows.size(), " floats, ",
                 keys.size() * table.dim, " are needed (", keys.size(), " keys of dim ", table.dim, ")");
   }
   auto operation = begin(concat("a pull of ", keys.size(), " keys of table '", table.name, "'"));
-  auto const step = std::max<std::size_t>(1, options_.frame_bytes / (table.dim * sizeof(float)));
   Header header;
   header.kind = Kind::pull_rows;
   header.table = table.id;
@@ -212,12 +224,12 @@ PRDIST_DECL Handle Client::pull(SparseRef const& table, std::span<Key const> key
 
 PRDIST_DECL Handle Client::push(SparseRef const& table, std::span<Key const> keys, std::span<float const> gradients,
                                 std::uint32_t examples) {
+  auto const step = rows_per_frame(table);
   if (gradients.size() != keys.size() * table.dim) {
     throw Error(Errc::table_shape, "push to table '", table.name, "': ", gradients.size(), " gradients for ",
                 keys.size(), " keys of dim ", table.dim);
   }
   auto operation = begin(concat("a push of ", keys.size(), " keys to table '", table.name, "'"));
-  auto const step = std::max<std::size_t>(1, options_.frame_bytes / (table.dim * sizeof(float)));
   Header header;
   header.kind = Kind::push_rows;
   header.table = table.id;

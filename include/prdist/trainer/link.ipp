@@ -19,10 +19,17 @@ class Link final : public FrameSink {
     std::function<void()> arrived;  ///< called when it is there
   };
 
+  /// Before a connection is made for this link: what was wrong with the last one is forgotten.
+  void begin() {
+    std::lock_guard const lock(mutex_);
+    connection_.reset();
+    broken_.reset();
+  }
+
+  /// It may have ended already: then that stays known.
   void use(std::shared_ptr<Connection> connection) {
     std::lock_guard const lock(mutex_);
     connection_ = std::move(connection);
-    broken_.reset();
   }
 
   /// Registers the request and sends its frame; when the connection is gone the request fails at once.
@@ -34,6 +41,8 @@ class Link final : public FrameSink {
       std::lock_guard const lock(mutex_);
       if (broken_) {
         broken = broken_;
+      } else if (!connection_) {
+        broken = Error(Errc::job_state, name_, ": there is no connection: call connect() first");
       } else {
         frame.header.sequence = ++sequence_;
         requests_.emplace(id, std::move(request));
@@ -88,7 +97,9 @@ class Link final : public FrameSink {
   void close(Error const& error) {
     std::shared_ptr<Connection> connection;
     {
+      // Both at once: whoever sends while the connection ends finds out why.
       std::lock_guard const lock(mutex_);
+      break_with(error);
       connection = std::exchange(connection_, nullptr);
     }
     if (connection) connection->close();
@@ -108,15 +119,19 @@ class Link final : public FrameSink {
     std::optional<Error> said;
     {
       std::lock_guard const lock(mutex_);
-      if (!broken_) {
-        broken_ = Error(
-            error.code(), name_, ": ", error.message(),
-            requests_.empty() ? "" : concat(" while ", requests_.begin()->second.operation->what(), " was under way"));
-      }
+      break_with(error);
       said = broken_;
       std::swap(failed, requests_);
     }
     for (auto const& [id, request] : failed) request.operation->complete(server_, &*said);
+  }
+
+  /// Keeps the first reason. The caller holds the lock.
+  void break_with(Error const& error) {
+    if (broken_) return;
+    broken_ = Error(
+        error.code(), name_, ": ", error.message(),
+        requests_.empty() ? "" : concat(" while ", requests_.begin()->second.operation->what(), " was under way"));
   }
 
   std::uint32_t const server_;
