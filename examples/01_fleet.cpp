@@ -15,10 +15,8 @@ int main(int argc, char** argv) {
     }
     fleet.init_worker();
     nn::CtrDnn model{.dim = 9, .hidden = {64, 32}};
-    auto const files = expand_files(argc > 1 ? argv[1] : "train").value();
-    for (auto const& batch : SlotReader(split_files(files, fleet.roles().workers, fleet.roles().index).value())) {
-      optimizer.minimize(model, batch);
-    }
+    auto const files = fleet.split_files(expand_files(argc > 1 ? argv[1] : "train").value());
+    for (auto const& batch : SlotReader(files)) optimizer.minimize(model, batch);
     fleet.stop_worker();
     return 0;
   });

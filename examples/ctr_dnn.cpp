@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -141,6 +142,19 @@ void write_result(Settings const& settings, std::string_view how, std::string co
   if (!file.flush()) throw Error(Errc::data_file, "cannot write ", settings.result);
 }
 
+/// What would otherwise be noticed only after hours of training.
+void check_before(Settings const& settings) {
+  if (!std::isfinite(settings.rate)) throw Error(Errc::config_invalid, "--rate is not a number");
+  (void)expand_files(settings.test).value();
+  if (!settings.result.empty() && !std::ofstream(settings.result, std::ios::app)) {
+    throw Error(Errc::data_file, "cannot write ", settings.result);
+  }
+  if (settings.save_dir.empty()) return;
+  std::error_code failed;
+  std::filesystem::create_directories(settings.save_dir, failed);
+  if (failed) throw Error(Errc::data_file, "cannot make the folder ", settings.save_dir, ": ", failed.message());
+}
+
 template <class Model>
 int train_single(Settings const& settings, Model model) {
   Optimizer const rule = Adam{.rate = static_cast<float>(settings.rate)};
@@ -191,7 +205,7 @@ int train_fleet(Settings const& settings, Model model) {
     return fleet.run_server();
   }
   auto const& roles = fleet.roles();
-  auto const files = split_files(expand_files(settings.train).value(), roles.workers, roles.index).value();
+  auto const files = fleet.split_files(expand_files(settings.train).value());
   if (files.empty()) {
     throw Error(Errc::config_contradiction, "worker ", roles.index, " of ", roles.workers, " has no file of ",
                 settings.train, ": there are fewer files than workers");
@@ -287,7 +301,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   app.add_option("--rows", settings.rows, "Training rows of all workers, when known: for progress")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0.0, 1e15));
   app.add_option("--result", settings.result, "Write examples/s and AUC to this file, as JSON");
   app.add_option("--save_dir", settings.save_dir, "Write the model here, as .npy files");
   app.add_option("--compare", settings.compare, "Print results beside each other: meta.json, then --result files");
@@ -300,6 +314,7 @@ int main(int argc, char** argv) {
   }
   return run_main([&] {
     if (!settings.compare.empty()) return compare(settings.compare);
+    check_before(settings);
     if (settings.model == "lr") return train(settings, nn::LogisticRegression{});
     if (settings.model == "deepfm") return train(settings, nn::DeepFm{.dim = settings.dim});
     return train(settings, nn::CtrDnn{.dim = settings.dim, .hidden = settings.hidden});

@@ -5,7 +5,7 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: ./dev demo [--strategy async|sync] [--servers N] [--workers N] [--rows N] [--out DIR] [--keep]
+usage: ./dev demo [--strategy async|sync] [--servers N] [--workers N] [--rows N] [--out DIR]
 
   --strategy   when gradients are applied: as they come (async, the default) or all workers' together (sync)
   --servers    parameter servers, default 2
@@ -39,9 +39,9 @@ done
 
 bin=$(cd "$(dirname "$0")/../build/bin" && pwd)
 mkdir -p "$out"
-# Data is made once for a number of rows; a half-written folder has no meta.json.
-data=$out/data-$rows
+# Data is made once for a number of rows and files; a half-written folder has no meta.json.
 files=$((workers > 8 ? workers : 8))
+data=$out/data-$rows-$files
 if [ ! -f "$data/meta.json" ]; then
   echo "demo: planting $rows rows of click data in $data"
   "$bin/prdata" --out "$data" --rows "$rows" --test-rows 50000 --files "$files" >"$out/prdata.log" 2>&1 ||

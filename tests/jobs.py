@@ -113,8 +113,8 @@ def direct_kill_of_a_server():
     worker = subprocess.Popen(arguments, cwd=WORK, env={**common, "TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": "0"},
                               stderr=subprocess.PIPE, text=True)
     try:
-        for line in servers[1].stderr:
-            if "trainer 0 connected" in line:
+        for line in worker.stderr:  # before this line a server that goes is one that has not come yet
+            if "init rpc client" in line:
                 break
         servers[1].kill()
         _, said = worker.communicate(timeout=DEADLINE)
@@ -165,6 +165,12 @@ def pull_push():
     expect(len(losses) == 4 and losses[-1] < 0.7 * losses[0], output)
 
 
+def wrapped():
+    """A program between the launcher and ours: the socket comes through it."""
+    code, output = finish(start("/usr/bin/env", program("02_pull_push"), servers=1))
+    expect(code == 0, output)
+
+
 def environment_is_wrong():
     cases = {
         "PADDLE_PSERVERS_IP_PORT_LIST": [(None, "is not set"), ("nonsense", "has no port"), ("a:1,a:1", "stands there twice")],
@@ -200,6 +206,7 @@ CASES = {
     "too_few_files": too_few_files,
     "ten_lines": ten_lines,
     "pull_push": pull_push,
+    "wrapped": wrapped,
     "environment_is_wrong": environment_is_wrong,
 }
 

@@ -71,8 +71,10 @@ void run() {
       auto const result = folder / ("paddle_" + how + ".json");
       return [=] {
         fs::remove(result);
-        run_program(quoted(paddle) + " " + quoted((folder.parent_path() / "paddle_ctr.py").string()) + " --mode " +
-                        how + " --data " + quoted((data / "train").string()) + " --result " + quoted(result.string()),
+        // It leaves files where it runs.
+        run_program("cd " + quoted(folder.string()) + " && " + quoted(paddle) + " " +
+                        quoted((folder.parent_path() / "paddle_ctr.py").string()) + " --mode " + how + " --data " +
+                        quoted((data / "train").string()) + " --result " + quoted(result.string()),
                     folder / ("paddle_" + how + ".log"));
         return rows / read_result(result).at("examples_per_second").to_number<double>();
       };
