@@ -88,7 +88,8 @@ TEST(Ports, RunningOutOfDescriptorsIsSaidWithTheWayOut) {
     ::setrlimit(RLIMIT_NOFILE, &none);
     auto const port = bind_loopback();
     std::string_view const text = port ? "" : port.error().what();
-    return text.find("Too many open files") != text.npos && text.find("ulimit -n") != text.npos ? 0 : 1;
+    auto const holds = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
+    return holds("Too many open files") && holds("ulimit -n") ? 0 : 1;
   });
   EXPECT_EQ(code, 0);
 }

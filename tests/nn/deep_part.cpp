@@ -8,7 +8,6 @@
 
 using namespace prdist;
 using nn::as_matrix;
-using nn::Matrix;
 
 TEST(DeepPart, SetsPooledIdsAndFeaturesSideBySide) {
   auto const batch = uneven_batch(4, 3, 2);

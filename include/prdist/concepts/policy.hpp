@@ -12,9 +12,9 @@ namespace prdist {
 
 /// The three questions a composition answers.
 namespace axis {
-struct strategy {};
-struct transport {};
-struct device {};
+struct strategy {};   // NOLINT(readability-identifier-naming): axis::strategy reads as what it is
+struct transport {};  // NOLINT(readability-identifier-naming)
+struct device {};     // NOLINT(readability-identifier-naming)
 }  // namespace axis
 
 /// Every choice names itself: in logs, bench titles and errors.

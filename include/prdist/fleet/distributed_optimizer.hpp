@@ -35,7 +35,7 @@ class DistributedOptimizer {
   DistributedOptimizer(std::optional<Client>& client, Optimizers optimizers, StrategyChoice strategy,
                        std::optional<DeviceChoice> device, std::uint64_t seed)
       : client_(client),
-        optimizers_(std::move(optimizers)),
+        optimizers_(optimizers),
         strategy_(std::move(strategy)),
         device_(std::move(device)),
         seed_(seed) {}

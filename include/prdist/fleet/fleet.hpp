@@ -91,7 +91,7 @@ class Fleet {
     return distributed_optimizer(Optimizers{rule, rule});
   }
   [[nodiscard]] auto distributed_optimizer(Optimizers rules) {
-    return DistributedOptimizer<StrategyChoice, DeviceChoice>(client_, std::move(rules), strategy_, device_,
+    return DistributedOptimizer<StrategyChoice, DeviceChoice>(client_, rules, strategy_, device_,
                                                               options_.seed);
   }
 

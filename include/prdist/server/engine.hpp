@@ -108,10 +108,13 @@ class Engine {
       std::function<void(ShardGroup const&)> read;
       Done done;
       std::atomic<std::size_t> left;
-      std::mutex mutex{};
-      std::optional<Error> failed{};
+      std::mutex mutex;
+      std::optional<Error> failed;
     };
-    auto const shared = std::shared_ptr<Read>(new Read{std::move(read), std::move(done), lanes_.size()});
+    auto const shared = std::make_shared<Read>();
+    shared->read = std::move(read);
+    shared->done = std::move(done);
+    shared->left = lanes_.size();
     for (auto& lane : lanes_) {
       post(*lane, [shared](ShardGroup& group) {
         try {

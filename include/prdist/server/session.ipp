@@ -306,7 +306,7 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
 
   void reply(Header const& to, std::shared_ptr<Buffer> const& payload = nullptr) {
     Outgoing frame;
-    if (payload) frame.pieces.push_back(payload->bytes());
+    if (payload) frame.pieces.emplace_back(payload->bytes());
     frame.keep = payload;
     answer(to, Kind::reply, std::move(frame));
   }
