@@ -51,6 +51,12 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+/// For people: as many digits as mean something.
+double rounded(double value, int digits) {
+  auto const scale = std::pow(10.0, digits);
+  return std::round(value * scale) / scale;
+}
+
 SlotReaderOptions reader_options(Settings const& settings) {
   SlotReaderOptions options;
   options.batch_size = settings.batch_size;
@@ -82,9 +88,9 @@ class Training {
     }
     seconds_ = now() - start;
     tell(seconds_, "trained");
-    log(Level::info, "trained on ", examples_, " examples in ", seconds_,
+    log(Level::info, "trained on ", examples_, " examples in ", rounded(seconds_, 1),
         " s: ", static_cast<std::uint64_t>(static_cast<double>(examples_) / seconds_), " examples/s, mean loss ",
-        loss_ / static_cast<double>(std::max<std::uint64_t>(1, steps_)));
+        rounded(loss_ / static_cast<double>(std::max<std::uint64_t>(1, steps_)), 4));
   }
 
   [[nodiscard]] std::uint64_t examples() const { return examples_; }
@@ -129,7 +135,7 @@ double evaluate(Settings const& settings, Predict&& predict) {
 
 void write_result(Settings const& settings, std::string_view how, std::string const& workers, double examples,
                   double seconds, double test_auc) {
-  log(Level::info, "test AUC ", test_auc);
+  log(Level::info, "test AUC ", rounded(test_auc, 4));
   if (settings.result.empty()) return;
   std::ofstream file(settings.result);
   file << boost::json::serialize(boost::json::object{{"how", concat(how, workers)},

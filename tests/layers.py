@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-# Which folders of include/prdist/ a folder may include, besides itself. strategy, transport, device and collective
+# Which folders of include/prdist/ a folder may include, besides itself. strategy, transport and device
 # are axes: none names another, and server and trainer name none of them.
 MAY_INCLUDE = {
     "core": "",
@@ -23,7 +23,6 @@ MAY_INCLUDE = {
     "strategy": "core concepts wire table optim",
     "transport": "core concepts wire",
     "device": "core concepts wire optim",
-    "collective": "core concepts wire",
     "server": "core concepts wire table optim",
     "trainer": "core concepts wire table optim",
     "fleet": "core concepts wire table optim server trainer strategy transport device/cpu.hpp data/split_files.hpp",

@@ -33,7 +33,7 @@ using namespace prdist;
 constexpr int wrong_usage = 64;
 
 constexpr char const* description = R"(Examples:
-  prrun -- prtrain -m config.yaml                           1 server, 1 trainer
+  prrun -- ./train                                          1 server, 1 trainer
   prrun --server_num 2 --trainer_num 4 -- ./train --epochs 3
   prrun --server_num 2 --trainer_num 2 python3 -u train.py  a Paddle program, unchanged
   prrun --timeout 600 --json report.json -- ./train

@@ -4,6 +4,10 @@ include(default)
 [settings]
 compiler.cppstd=20
 
+[conf]
+# ./dev installs Ninja and no make.
+tools.cmake.cmaketoolchain:generator=Ninja
+
 [platform_requires]
 boost/1.81.0
 xxhash/0.8.1

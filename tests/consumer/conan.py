@@ -60,8 +60,7 @@ def main(cmake, source, work, compiler, components):
     run(conan, "profile", "detect", env=environment)
     # Conan would build test_package in its own folder and leave presets there; the source tree stays as it is.
     elsewhere = ["-c:a", f"tools.cmake.cmake_layout:test_folder={work / 'test_package'}",
-                 "-c:a", "tools.cmake.cmaketoolchain:user_presets=",
-                 "-c:a", "tools.cmake.cmaketoolchain:generator=Ninja"]
+                 "-c:a", "tools.cmake.cmaketoolchain:user_presets="]
     run(conan, "create", source, *profile, *elsewhere, env=environment)
     version = subprocess.run([conan, "inspect", source, "--format=json"], env=environment, check=True,
                              capture_output=True, text=True).stdout

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "../support/cluster.hpp"
+#include "../support/thrown.hpp"
 
 namespace prdist::test {
 namespace {
@@ -153,6 +154,27 @@ TEST(DistributedOptimizer, MinimizeBeforeInitWorkerSaysWhatToCall) {
   } catch (Error const& error) {
     EXPECT_STREQ(error.what(), "prdist[job.state] minimize() before init_worker(): call fleet.init_worker() first");
   }
+}
+
+/// Another size of the same tables.
+struct Wider : Product {
+  std::vector<SparseInput> sparse_inputs() const { return {{"rows", dim + 1, {}}}; }
+};
+
+TEST(DistributedOptimizer, IsOfOneModel) {
+  spawn<Transport<Memory>>(1, 1, quick_options(), [](auto& fleet) {
+    auto optimizer = fleet.distributed_optimizer(Sgd{});
+    fleet.init_worker();
+    Product model;
+    optimizer.minimize(model, batch_of(0, 0, 2));
+    Wider wider;
+    EXPECT_STREQ(thrown([&] { optimizer.minimize(wider, batch_of(0, 0, 2)); }).what(),
+                 "prdist[job.state] this optimizer has begun with another model, of other tables or sizes: make one "
+                 "optimizer for each");
+    optimizer.minimize(model, batch_of(1, 0, 2));
+    optimizer.settle();
+    fleet.stop_worker();
+  });
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(Prrun, WrongFlagsAre64WithTheUsage) {
 TEST(Prrun, HelpStartsWithExamples) {
   auto const finished = run_prrun({"--help"});
   EXPECT_EQ(finished.code(), 0);
-  EXPECT_TRUE(finished.out.starts_with("Examples:\n  prrun -- prtrain")) << finished.out;
+  EXPECT_TRUE(finished.out.starts_with("Examples:\n  prrun -- ./train")) << finished.out;
   for (auto const* part : {"--server_num N", "--trainer_num N", "--no_listen_fd", "SO_REUSEADDR", "Exit code:"}) {
     EXPECT_TRUE(has(finished.out, part)) << part;
   }

@@ -112,7 +112,7 @@ class DistributedOptimizer {
 
   template <class Model>
   void declare(Model const& model) {
-    if (declared_) return;
+    if (declared_) return check_same(model);
     (void)client();  // a server has none, and no device either
     for (auto const& input : model.sparse_inputs()) {
       sparse_tables_.push_back(client().declare(SparseSpec{.name = input.name,
@@ -136,6 +136,21 @@ class DistributedOptimizer {
     rows_.resize(tables);
     row_gradients_.resize(tables);
     declared_ = true;
+  }
+
+  /// Its tables are declared, and the model's own sizes are what its gradients are computed by.
+  template <class Model>
+  void check_same(Model const& model) const {
+    auto const inputs = model.sparse_inputs();
+    std::size_t dense = 0;
+    for (auto const& part : model.dense_parts()) dense += part.size;
+    bool same = inputs.size() == sparse_tables_.size() && dense == (dense_table_ ? dense_table_->size : 0);
+    for (std::size_t t = 0; same && t < inputs.size(); ++t) {
+      same = inputs[t].name == sparse_tables_[t].name && inputs[t].dim == sparse_tables_[t].dim;
+    }
+    if (same) return;
+    throw Error(Errc::job_state,
+                "this optimizer has begun with another model, of other tables or sizes: make one optimizer for each");
   }
 
   template <class Model, class Batch>

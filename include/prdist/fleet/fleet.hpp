@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,7 +71,8 @@ class Fleet {
   Fleet& operator=(Fleet const&) = delete;
 
   ~Fleet() {
-    if (client_ && !stopped_) {
+    // While an exception passes through, what it says is the reason; this would only stand in front of it.
+    if (client_ && !stopped_ && std::uncaught_exceptions() == 0) {
       log(Level::warning, "worker ", roles_.index, " ends without stop_worker(): the servers will take it for lost");
     }
   }
@@ -91,8 +93,7 @@ class Fleet {
     return distributed_optimizer(Optimizers{rule, rule});
   }
   [[nodiscard]] auto distributed_optimizer(Optimizers rules) {
-    return DistributedOptimizer<StrategyChoice, DeviceChoice>(client_, rules, strategy_, device_,
-                                                              options_.seed);
+    return DistributedOptimizer<StrategyChoice, DeviceChoice>(client_, rules, strategy_, device_, options_.seed);
   }
 
   /// Begins to listen. @throws Error transport.in_use and others

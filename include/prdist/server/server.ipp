@@ -108,7 +108,9 @@ PRDIST_DECL void Server::tell_overdue(std::vector<Engine::Waiting> overdue) {
                   ? Error(Errc::job_deadline, who, "a push to table '", name,
                           "' could not be applied in time: the server is overloaded: use more servers or threads")
                   : Error(Errc::job_deadline, who, "a step of table '", name, "' is not complete: trainers ",
-                          list_of({missing.begin(), missing.end()}), " have not pushed their part: look at their logs");
+                          list_of({missing.begin(), missing.end()}),
+                          " have not pushed their part: look at their logs; a trainer that has no more batches calls "
+                          "finish()");
           it.done(&error);
         }
       });
@@ -120,7 +122,8 @@ PRDIST_DECL Error Server::lost_error(std::string_view waiting_for) const {
 }
 
 PRDIST_DECL void Server::on_lost(std::uint32_t trainer, Error const& why) {
-  log(Level::error, "server ", options_.index, ": trainer ", trainer, " is lost: ", why.what());
+  log(Level::error, "server ", options_.index, ": trainer ", trainer, " is lost: ", why.what(),
+      why.code() == Errc::transport_closed ? " before stop_worker(): see its log" : "");
   barriers_.fail(lost_error("a barrier"));
   if (!catalog_.any_gathers()) return;
   for (auto const& it : engine_.take_waiting(std::nullopt)) {
