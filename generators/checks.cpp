@@ -187,7 +187,8 @@ void check_kubernetes(JobSpec& job, std::string const& target, Options const& op
                       "1.24 is the first; for older clusters render --backend volcano");
   }
   if (options.profile == Profile::legacy && target == "volcano") check_legacy_limits(job, diagnostics);
-  if (auto const name = longest_name(job, target, options); job.job_name.given && name.size() > 63) {
+  if (auto const name = longest_name(job, target, options);
+      label_fault(job.job_name.value).empty() && name.size() > 63) {
     diagnostics.error(
         "PR016", job.job_name.where,
         concat("the longest name made of it, ", name, ", has ", name.size(), " characters; 63 is the most"),
@@ -225,7 +226,31 @@ void check_machines(JobSpec& job, Diagnostics& diagnostics) {
   }
 }
 
+/// config.ini has no escapes.
+void check_ini(JobSpec const& job, Diagnostics& diagnostics) {
+  auto const check = [&](Text const& text) {
+    bool const bad = std::any_of(text.value.begin(), text.value.end(),
+                                 [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F || c == '"'; });
+    if (bad) {
+      diagnostics.error("PR002", text.where, "a quote, a line break or a control character cannot stand in config.ini",
+                        "take it away");
+    }
+  };
+  for (auto const* const text :
+       {&job.fs_name, &job.fs_output, &job.train_data, &job.test_data, &job.thirdparty, &job.afs_mount}) {
+    check(*text);
+  }
+  for (auto const& [name, value] : job.communicator.items) {
+    check(value);
+    if (!env_name(name.value)) {
+      diagnostics.error("PR020", name.where, concat("'", name.value, "' is not the name of a flag"),
+                        "they are called FLAGS_ and a word");
+    }
+  }
+}
+
 void check_paddlecloud(JobSpec& job, Diagnostics& diagnostics) {
+  check_ini(job, diagnostics);
   fill(job.job_name, "PaddleRecClusterJob");
   fill(job.priority, "high");
   fill(job.group, "paddle");

@@ -62,6 +62,7 @@ class Help : public CLI::Formatter {
 /// Raw words of flags that need more than CLI11's own reading.
 struct Words {
   std::vector<std::string> positionals;
+  std::vector<std::string> files;
   std::vector<std::string> sets;
   std::string profile = "safe", diagnostics = "text", duplicates = "error", colour = "auto", kube = "1.33";
 };
@@ -69,7 +70,7 @@ struct Words {
 void declare(CLI::App& app, Invocation& call, Words& words) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("words", words.positionals, "")->group("");
-  app.add_option("-f,--file", words.positionals, "a file; the same as naming it bare")
+  app.add_option("-f,--file", words.files, "a file; the same as naming it bare")
       ->type_name("FILE")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
@@ -120,6 +121,7 @@ std::string interpret(Words& words, bool terminal, Invocation& call) {
     words.positionals.erase(words.positionals.begin());
   }
   call.words = words.positionals;
+  call.words.insert(call.words.end(), words.files.begin(), words.files.end());
   call.options.profile = words.profile == "legacy" ? Profile::legacy : Profile::safe;
   call.options.reading.last_duplicate_wins = words.duplicates == "last";
   call.report.colour = colour(words.colour, terminal);

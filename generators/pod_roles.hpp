@@ -3,6 +3,7 @@
 // is. It stands beside the targets because both must agree: the order of ids is docs/launch_contract.md's.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ using Lookup = std::function<std::optional<std::string>(std::string_view name)>;
   if (environment(role == "PSERVER" ? "PADDLE_PSERVER_ID" : "PADDLE_TRAINER_ID") && role) return {};
   auto index = number("JOB_COMPLETION_INDEX");
   if (!index) index = number("VC_TASK_INDEX");
+  // A server may also find itself in the list by its own address.
+  if (!index && role == "PSERVER" && environment("POD_IP") && environment("PADDLE_PORT")) return {};
   if (!index) {
     throw Error(Errc::config_missing, "neither JOB_COMPLETION_INDEX nor VC_TASK_INDEX is set: ",
                 "the pod belongs to no Indexed Job and no Volcano Job; set PADDLE_TRAINER_ID or PADDLE_PSERVER_ID");

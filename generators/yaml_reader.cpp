@@ -45,6 +45,7 @@ class Builder : public YAML::EventHandler {
     node.quoted = tag == "!" || tag == "tag:yaml.org,2002:str";
     node.where.length = value.size() + (tag == "!" ? 2 : 0);
     check_tag(tag, node.where);
+    if (tag == "!") check_closed(static_cast<std::size_t>(mark.pos < 0 ? 0 : mark.pos), node.where);
     if (!node.quoted && (value.empty() || value == "~" || value == "null" || value == "Null" || value == "NULL")) {
       node.kind = Node::Kind::null;
     }
@@ -102,6 +103,23 @@ class Builder : public YAML::EventHandler {
       return;
     }
     diagnostics_.error("PR005", at, concat("the tag '", tag.substr(0, 60), "' is not read here"), "take the tag away");
+  }
+
+  /// yaml-cpp takes the end of the file for the end of a quote.
+  void check_closed(std::size_t begin, Where const& at) {
+    auto const& text = source_->text;
+    if (begin >= text.size() || (text[begin] != '"' && text[begin] != '\'')) return;
+    auto const quote = text[begin];
+    for (auto i = begin + 1; i < text.size(); ++i) {
+      if (text[i] == '\\' && quote == '"') {
+        ++i;
+      } else if (text[i] == quote) {
+        if (quote == '"' || i + 1 >= text.size() || text[i + 1] != quote) return;
+        ++i;
+      }
+    }
+    diagnostics_.error("PR001", at, "this is not YAML: the quote is never closed", "close it at the end of the value");
+    throw Stop{};
   }
 
   void count(std::size_t more, Where const& at) {
