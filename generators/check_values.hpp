@@ -20,6 +20,9 @@ void check_placement(JobSpec const& job, Diagnostics& diagnostics);
 void check_hosts(JobSpec const& job, Diagnostics& diagnostics);
 void check_ports(JobSpec const& job, bool needs_root_below_1024, Diagnostics& diagnostics);
 
+/// Everything that a submission to PaddleCloud needs; fills in its defaults, too.
+void check_paddlecloud(JobSpec& job, Diagnostics& diagnostics);
+
 /// An error that `what` is missing below the root of the file.
 void missing(JobSpec const& job, std::string const& path, std::string const& what, std::string const& help,
              Diagnostics& diagnostics);

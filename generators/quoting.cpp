@@ -63,6 +63,29 @@ std::string yaml_quoted(std::string_view text) {
   return out + '"';
 }
 
+std::string yaml_block(std::string_view text, std::size_t indent) {
+  auto quoted = yaml_quoted(text);
+  bool plain = text.size() > 1 && text.back() == '\n' && text[text.size() - 2] != '\n' && text.front() != ' ' &&
+               text.front() != '\n';
+  // Whatever needs an escape other than for quotes and line breaks is not for a literal block.
+  for (std::size_t i = 0; plain && i < quoted.size(); ++i) {
+    if (quoted[i] != '\\') continue;
+    ++i;
+    plain = quoted[i] == 'n' || quoted[i] == '"' || quoted[i] == '\\';
+  }
+  if (!plain) return quoted;
+  std::string out = "|";
+  for (auto rest = text.substr(0, text.size() - 1);;) {
+    auto const end = rest.find('\n');
+    auto const line = rest.substr(0, end);
+    out += '\n';
+    if (!line.empty()) out += std::string(indent, ' ');
+    out += line;
+    if (end == std::string_view::npos) return out;
+    rest.remove_prefix(end + 1);
+  }
+}
+
 std::string shell_quoted(std::string_view text) {
   if (text.find('\0') != std::string_view::npos) {
     throw Error(Errc::config_invalid, "a value holds a NUL, ", "which no command line can: take it away");

@@ -2,6 +2,7 @@
 // How a string of the user's gets into an output: one function per syntax, and templates reach strings by no other way.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,10 @@ namespace prdist::gen {
 /// controls, line separators and the byte order mark are escaped because some readers fold or refuse them raw.
 /// @throws Error config.invalid for NUL and for what is not UTF-8: no reader would give it back.
 [[nodiscard]] std::string yaml_quoted(std::string_view text);
+
+/// A literal block (`|` and indented lines) where that gives every byte back, which people read more easily; a quoted
+/// scalar otherwise. `indent` is that of the lines.
+[[nodiscard]] std::string yaml_block(std::string_view text, std::size_t indent);
 
 /// One word of a POSIX shell, in single quotes unless it needs none. @throws Error config.invalid for NUL.
 [[nodiscard]] std::string shell_quoted(std::string_view text);

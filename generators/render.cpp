@@ -18,7 +18,7 @@ namespace prdist::gen {
 
 namespace {
 
-constexpr std::string_view writers[] = {"q", "num", "tree", "part", "sh", "args", "ini", "word"};
+constexpr std::string_view writers[] = {"q", "block", "num", "tree", "part", "sh", "args", "ini", "word"};
 
 /// Refuses every {{ }} that is not a call of one of the writers: inja writes bare strings raw.
 void lint(std::string const& name, std::string_view text) {
@@ -32,8 +32,9 @@ void lint(std::string const& name, std::string_view text) {
     if (known && open != std::string_view::npos) continue;
     std::size_t line = 1;
     for (auto const c : text.substr(0, i)) line += c == '\n' ? 1 : 0;
-    throw TemplateError(concat(name, ".inja:", line, ": a value is written raw: ", rest.substr(0, rest.find('}')),
-                               "; write it through q(), num(), tree(), part(), sh(), args(), ini() or word()"));
+    throw TemplateError(
+        concat(name, ".inja:", line, ": a value is written raw: ", rest.substr(0, rest.find('}')),
+               "; write it through q(), block(), num(), tree(), part(), sh(), args(), ini() or word()"));
   }
 }
 
@@ -128,6 +129,10 @@ struct Renderer::Impl {
     environment.set_search_included_templates_in_files(false);
     environment.set_throw_at_missing_includes(true);
     environment.add_callback("q", 1, [this](inja::Arguments& a) { return quote(string_of(*a[0], "q")); });
+    environment.add_callback("block", 2, [this](inja::Arguments& a) {
+      auto const& text = string_of(*a[0], "block");
+      return with_tokens ? quote(text) : yaml_block(text, a[1]->get<std::size_t>());
+    });
     // inja holds an empty string to be true.
     environment.add_callback("has", 1, [](inja::Arguments& a) { return !string_of(*a[0], "has").empty(); });
     environment.add_callback("num", 1, [](inja::Arguments& a) {

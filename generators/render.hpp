@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data and a template to text. A template reaches values by functions alone: q() quotes a string for YAML, num() writes
-// a number, tree() a whole subtree, part() another template, and sh(), args(), ini(), word() serve the other files. A
-// bare
+// Data and a template to text. A template reaches values by functions alone: q() quotes a string for YAML, block()
+// writes it as lines, num() a number, tree() a whole subtree, part() another template, and sh(), args(), ini(), word()
+// serve the other files. A bare
 // {{ value }} is refused. YAML is rendered a second time with every string replaced by a token of ours; unless both
 // texts parse into the same tree, nothing is returned: no value can change the structure of a document.
 #pragma once

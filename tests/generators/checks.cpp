@@ -140,6 +140,11 @@ TEST(Checks, MachinesOfMpi) {
   EXPECT_EQ(found(good("    hosts: [a]\n    slots: 4\n"), options), "");
 }
 
+TEST(Checks, ListingPodsNeedsANamespace) {
+  EXPECT_EQ(found(good("    discovery: pods\n")), "PR008");
+  EXPECT_EQ(found(good("    discovery: pods\n"), {.name_space = "training"}), "");
+}
+
 TEST(Checks, PortsEndAt65535) {
   EXPECT_EQ(found(good("    port: 65535\n    ports_num: 2\n")), "PR015");
   EXPECT_EQ(found(good("    port: 65536\n")), "PR010");

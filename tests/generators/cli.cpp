@@ -140,7 +140,7 @@ TEST(Cli, PlanAddsUp) {
   EXPECT_TRUE(holds(plan.out, "ctr-3, 5 of 63"));
   EXPECT_TRUE(holds(plan.out, "rights        none"));
   auto const listing =
-      prgen({"plan", "-", "--set", "submit.discovery=pods", "--backend", "volcano"}, good("    gpus: 2\n"));
+      prgen({"plan", "-", "--set", "submit.discovery=pods", "-n", "x", "--backend", "volcano"}, good("    gpus: 2\n"));
   EXPECT_TRUE(holds(listing.out, "pods: get list watch"));
   EXPECT_TRUE(holds(listing.out, "4 GPUs"));
   auto const mpi = prgen({"plan", "-", "--backend", "mpi"}, good());

@@ -177,6 +177,28 @@ TEST(Quoting, YamlGivesEveryStringBack) {
   }
 }
 
+TEST(Quoting, BlocksGiveEveryStringBackToo) {
+  auto all = hostile();
+  for (auto const& text : hostile()) {
+    all.push_back(text + "\n");
+    all.push_back("a: b\n" + text + "\n");
+    all.push_back(text + "\n\n  c: \"d\"\n");
+  }
+  all.push_back("a:\n  - b: \"c\"  # d\n\n  e: 'f'\n");
+  std::size_t blocks = 0;
+  for (auto const& text : all) {
+    Diagnostics diagnostics;
+    auto const block = yaml_block(text, 4);
+    auto const node = read_yaml(source("a:\n  k: " + block + "\n  l: 1\n"), {}, diagnostics);
+    ASSERT_TRUE(node) << text;
+    EXPECT_EQ(node->find("a")->find("k")->text, text);
+    EXPECT_TRUE(node->find("a")->find("k")->quoted);
+    EXPECT_EQ(node->find("a")->find("l")->text, "1");
+    if (block.starts_with('|')) ++blocks;
+  }
+  EXPECT_GT(blocks, 10U);
+}
+
 TEST(Quoting, WhatNoReaderGivesBackIsRefused) {
   EXPECT_THROW(static_cast<void>(yaml_quoted(std::string("a\0b", 3))), prdist::Error);
   EXPECT_THROW(static_cast<void>(yaml_quoted("\xC4\xE3")), prdist::Error);
