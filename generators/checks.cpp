@@ -9,7 +9,7 @@
 #include "keys.hpp"
 #include "names.hpp"
 #include "quantity.hpp"
-#include "suggest.hpp"
+#include "target.hpp"
 
 namespace prdist::gen {
 
@@ -21,7 +21,8 @@ bool has_word(std::string_view list, std::string_view word) {
 }
 
 bool on_kubernetes(std::string_view target) {
-  return target == "k8s" || target == "volcano" || target == "paddlejob";
+  auto const* const found = find_target(target);
+  return found != nullptr && found->kubernetes;
 }
 
 std::string choose_target(JobSpec& job, Options const& options, Diagnostics& diagnostics) {
@@ -235,7 +236,11 @@ void secrets_in_clear(JobSpec const& job, std::string const& target, Diagnostics
 
 void unused_keys(JobSpec const& job, std::string const& target, Diagnostics& diagnostics) {
   for (auto const& key : keys()) {
-    if (key.targets.empty() || has_word(key.targets, target)) continue;
+    // What plain Kubernetes looks at, every kind of pod has.
+    if (key.targets.empty() || has_word(key.targets, target) ||
+        (on_kubernetes(target) && has_word(key.targets, "k8s"))) {
+      continue;
+    }
     std::visit(
         [&](auto member) {
           if (!(job.*member).given) return;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "keys.hpp"
 
+#include <prdist/core/text.hpp>
+
+#include "target.hpp"
+
 namespace prdist::gen {
 
 namespace {
@@ -9,10 +13,18 @@ using J = JobSpec;
 constexpr std::int64_t many = 65536;
 constexpr std::int64_t year = 31'536'000;
 
+std::string_view target_names() {
+  static std::string const names = [] {
+    std::string all;
+    for (auto const& target : targets()) all += concat(all.empty() ? "" : " ", target.name);
+    return all;
+  }();
+  return names;
+}
+
 std::vector<Key> const& table() {
   static std::vector<Key> const all{
-      {"backend", &J::backend, Rule::choice, "the cluster that runs the job",
-       "k8s volcano paddlejob mpi paddlecloud local"},
+      {"backend", &J::backend, Rule::choice, "the cluster that runs the job", target_names()},
       {"job_name", &J::job_name, Rule::name, "name of the job and of every object it makes; unique in its namespace"},
       {"workspace", &J::workspace, Rule::text, "replaces {workspace} in the values below"},
       {"namespace",

@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t largest_config_map = 900'000;  // the apiserver's limit is a mebibyte, metadata included
 
 void notes(Job const& job, Options const& options, Diagnostics& diagnostics) {
-  bool const cluster = job.target == "k8s" || job.target == "volcano" || job.target == "paddlejob";
-  if (!cluster || options.profile == Profile::legacy) return;
+  auto const* const target = find_target(job.target);
+  if (target == nullptr || !target->kubernetes || options.profile == Profile::legacy) return;
   if (!job.spec.model.source && !job.spec.command.given) {
     diagnostics.note("no -m config.yaml: pods read /etc/prdist/config.yaml of their image");
   }

@@ -32,6 +32,7 @@ struct TargetInput {
 struct Target {
   std::string_view name;
   std::string_view about;
+  bool kubernetes;  ///< names, images and quantities have to please an apiserver
   std::vector<File> (*render)(TargetInput const&);
 };
 

@@ -14,6 +14,19 @@ namespace {
 
 using Ordered = nlohmann::ordered_json;
 
+std::string any_case(std::vector<std::string> names) {
+  names.emplace_back("kubernetes");
+  std::string pattern;
+  for (auto const& name : names) {
+    pattern += pattern.empty() ? "^(" : "|";
+    for (auto const c : name) {
+      auto const upper = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+      pattern += upper == c ? std::string(1, c) : concat('[', c, upper, ']');
+    }
+  }
+  return pattern + ")$";
+}
+
 Ordered schema_of(Key const& key) {
   Ordered out = {
       {"description", key.targets.empty() ? std::string(key.about) : concat(key.about, " (", key.targets, ")")}};
@@ -25,9 +38,7 @@ Ordered schema_of(Key const& key) {
         // Names of clusters are read in any case.
         out.erase("enum");
         out["type"] = "string";
-        out["pattern"] =
-            "^([kK]8[sS]|[kK]ubernetes|KUBERNETES|[vV]olcano|[pP]addle[jJ]ob|[mM][pP][iI]|[pP]addle[cC]loud|"
-            "PADDLECLOUD|[lL]ocal)$";
+        out["pattern"] = any_case(words(key.choices));
       }
       break;
     case Rule::number: out.update({{"type", "integer"}, {"minimum", key.low}, {"maximum", key.high}}); break;

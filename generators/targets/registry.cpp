@@ -8,12 +8,12 @@ namespace prdist::gen {
 namespace {
 
 constexpr std::array all{
-    Target{"k8s", "plain Kubernetes: Jobs, a headless Service, a NetworkPolicy", render_k8s},
-    Target{"volcano", "a Volcano Job: gang scheduling, queues", render_volcano},
-    Target{"paddlejob", "a PaddleJob of paddle-operator or of Kubeflow", render_paddlejob},
-    Target{"mpi", "a hostfile and start scripts for mpirun", render_mpi},
-    Target{"paddlecloud", "a submission folder for PaddleCloud", render_paddlecloud},
-    Target{"local", "a script that runs the job on this machine by prrun", render_local},
+    Target{"k8s", "plain Kubernetes: Jobs, a headless Service, a NetworkPolicy", true, render_k8s},
+    Target{"volcano", "a Volcano Job: gang scheduling, queues", true, render_volcano},
+    Target{"paddlejob", "a PaddleJob of paddle-operator or of Kubeflow", true, render_paddlejob},
+    Target{"mpi", "a hostfile and start scripts for mpirun", false, render_mpi},
+    Target{"paddlecloud", "a submission folder for PaddleCloud", false, render_paddlecloud},
+    Target{"local", "a script that runs the job on this machine by prrun", false, render_local},
 };
 
 }  // namespace
