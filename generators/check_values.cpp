@@ -60,7 +60,8 @@ void need(TextMap const& record, std::string const& key, Diagnostics& diagnostic
 
 void missing(JobSpec const& job, std::string const& path, std::string const& what, std::string const& help,
              Diagnostics& diagnostics) {
-  auto where = at(job.root, path);
+  if (diagnostics.mentions(path)) return;  // it is there, and something else is wrong with it
+  auto where = at(path.starts_with("submit.") && job.submit.line != 0 ? job.submit : job.root, path);
   where.length = 1;
   diagnostics.error("PR008", where, concat("is missing: ", what), help);
 }

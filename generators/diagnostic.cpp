@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <prdist/core/text.hpp>
+#include <tuple>
 
 namespace prdist::gen {
 
@@ -17,6 +19,18 @@ void Diagnostics::add(Diagnostic diagnostic) {
   }
   if (diagnostic.severity == Severity::error) ++errors_;
   list_.push_back(std::move(diagnostic));
+}
+
+bool Diagnostics::mentions(std::string_view path) const {
+  auto const leaf = path.substr(path.rfind('.') + 1);  // npos + 1 is the whole
+  for (auto const& d : list_) {
+    if (d.severity != Severity::error) continue;
+    auto const& at = d.where.path;
+    if (at == path || (!at.empty() && path.starts_with(at + '.')) || d.help == concat("did you mean '", leaf, "'?")) {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::vector<Diagnostic> Diagnostics::sorted() const {

@@ -45,6 +45,8 @@ class Diagnostics {
   }
 
   [[nodiscard]] bool failed() const noexcept { return errors_ != 0; }
+  /// Whether an error was found at the key `path`, above it, or at a key that was probably meant to be it.
+  [[nodiscard]] bool mentions(std::string_view path) const;
   [[nodiscard]] std::size_t errors() const noexcept { return errors_; }
 
   /// In the order of the file, files in the order in which they were read, notes last.

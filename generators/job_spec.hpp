@@ -65,6 +65,7 @@ struct JobSpec {
   SourcePtr source{};
   std::string dialect{};  ///< engine, flat or mpi2020
   Where root{};           ///< where a key that is missing would have to stand
+  Where submit{};         ///< the same, for keys below submit; no line when there is no such level
 
   Text backend{}, job_name{}, workspace{}, name_space{}, mode{}, launcher{}, job_path{}, train_config_dir{};
   TextList command{};

@@ -89,10 +89,13 @@ class Walker {
     return found;
   }
 
+  /// The first of what may stand below `path`: enough to recognise the level, short enough to read.
   [[nodiscard]] std::string children(std::string const& path) const {
+    constexpr std::size_t shown = 12;
     std::string list;
-    for (auto const& word : siblings(path)) list += concat(list.empty() ? "" : ", ", word);
-    return list;
+    auto const all = siblings(path);
+    for (std::size_t i = 0; i < all.size() && i < shown; ++i) list += concat(i == 0 ? "" : ", ", all[i]);
+    return all.size() > shown ? concat(list, " and more: prgen init lists them") : list;
   }
 
   void unknown(std::string const& prefix, std::string const& path, Node const& key) {
@@ -247,6 +250,9 @@ std::optional<JobSpec> read_job(Node document, std::vector<Override> const& over
   }
   job.root = root->where;
   job.root.line = job.root.line == 0 ? 1 : job.root.line;
+  if (auto const* const submit = root->find("submit"); submit != nullptr && submit->kind == Node::Kind::map) {
+    job.submit = submit->where;
+  }
   apply(*root, overrides, aliases, diagnostics);
   Walker(aliases, job, diagnostics).walk(*root, {});
   replace_workspace(job);

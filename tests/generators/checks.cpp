@@ -75,6 +75,13 @@ TEST(Checks, TheShippedNameGetsTheNameToWriteInstead) {
   EXPECT_TRUE(holds(first_message(with(good(), "ctr", "PaddleRec_CTR")), "write paddlerec-ctr"));
 }
 
+TEST(Checks, WhatIsThereButWrongIsNotAlsoMissing) {
+  EXPECT_EQ(found(with(good(), "trainer_num: 2", "trainer_num: two")), "PR007");
+  EXPECT_EQ(found(with(good(), "trainer_num", "trianer_num")), "PR006");
+  EXPECT_EQ(found("engine:\n  backend: k8s\n  job_name: a\n  submit: none\n"), "PR007");
+  EXPECT_EQ(found(with(good(), "k8s", "k9s")), "PR009");
+}
+
 TEST(Checks, ModesAndCounts) {
   EXPECT_EQ(found(with(good(), "    server_num: 2\n", "")), "PR008");
   EXPECT_EQ(found(with(good(), "server_num: 2", "server_num: 0")), "PR023");
