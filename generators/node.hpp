@@ -20,7 +20,7 @@ struct Node {
   bool quoted = false;  ///< of a scalar: written in quotes or as a block, thus a string whatever it looks like
   std::string text{};   ///< of a scalar
   std::vector<Node> items{};
-  std::vector<Entry> entries{};
+  std::vector<Entry> entries;  // no {}: Entry is not complete here
   Where where{};
 
   /// The value of `key` in a map, or nullptr.

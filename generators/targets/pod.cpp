@@ -64,10 +64,11 @@ Json common_env(JobSpec const& job, std::string const& endpoints) {
 }
 
 void append_user_env(JobSpec const& job, Json& env) {
-  for (auto const& [name, value] : job.env.items) {
-    auto const same = std::find_if(env.begin(), env.end(), [&](Json const& e) { return e["name"] == name.value; });
+  for (auto const& variable : job.env.items) {
+    auto const& name = variable.first.value;
+    auto const same = std::find_if(env.begin(), env.end(), [&](Json const& e) { return e["name"] == name; });
     if (same != env.end()) env.erase(same);  // CPU_NUM, GLOG_v and the like are the user's to change
-    env.push_back(env_value(name.value, value.value));
+    env.push_back(env_value(name, variable.second.value));
   }
   for (auto const& record : job.secrets.items) {
     env.push_back(env_secret(record.get("env").value, record.get("secret").value, record.get("key").value));
