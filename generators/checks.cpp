@@ -2,6 +2,7 @@
 #include "checks.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <prdist/core/text.hpp>
 
 #include "check_values.hpp"
@@ -181,6 +182,10 @@ void check_kubernetes(JobSpec& job, std::string const& target, Options const& op
                       concat("Kubernetes 1.", options.kube_minor, " has no Indexed Jobs"),
                       "1.24 is the first; for older clusters render --backend volcano");
   }
+  if (target == "volcano" && job.queue.value == "root") {
+    diagnostics.error("PR011", job.queue.where, "the queue 'root' holds the others and takes no jobs",
+                      "kubectl get queues lists them");
+  }
   if (options.profile == Profile::legacy && target == "volcano") check_legacy_limits(job, diagnostics);
   if (auto const name = longest_name(job, target, options);
       label_fault(job.job_name.value).empty() && name.size() > 63) {
@@ -218,6 +223,30 @@ void check_machines(JobSpec& job, Diagnostics& diagnostics) {
   }
   if (job.job_name.given && job.job_name.value.find_first_of("/\n") != std::string::npos) {
     diagnostics.error("PR011", job.job_name.where, "a job's name has no '/' and no line break", "take it away");
+  }
+}
+
+/// What prrun would refuse.
+void check_local(JobSpec const& job, Diagnostics& diagnostics) {
+  check_env(job, {}, diagnostics);
+  constexpr std::int64_t most = 1024;
+  if (job.server_num.value == 0 && !job.parameter_servers()) {
+    diagnostics.error("PR023", job.mode.where,
+                      concat("prrun starts jobs with servers, and mode ", job.mode.value, " has none"),
+                      "take the mode away and write server_num");
+  }
+  for (auto const* const count : {&job.server_num, &job.trainer_num}) {
+    if (count->value > most) {
+      diagnostics.error("PR010", count->where, concat(count->value, " processes on one machine"),
+                        concat("write ", most, " or less"));
+    }
+  }
+  bool const plain = std::all_of(job.job_name.value.begin(), job.job_name.value.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
+  });
+  if (!plain) {
+    diagnostics.error("PR011", job.job_name.where, concat("'", job.job_name.value, "' is not a name that prrun takes"),
+                      "write letters, digits, '.', '_' and '-'");
   }
 }
 
@@ -325,7 +354,7 @@ std::string complete(JobSpec& job, Options const& options, Diagnostics& diagnost
   }
   if (on_kubernetes(target)) check_kubernetes(job, target, options, diagnostics);
   if (target == "mpi") check_machines(job, diagnostics);
-  if (target == "local") check_env(job, {}, diagnostics);
+  if (target == "local") check_local(job, diagnostics);
   if (target == "paddlecloud") check_paddlecloud(job, diagnostics);
   secrets_in_clear(job, target, diagnostics);
   // A file that --backend turns to another target keeps the keys of its own.

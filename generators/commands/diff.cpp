@@ -75,7 +75,7 @@ void compare(std::string const& object, std::string const& path, Json const& bef
 }
 
 int live(Context& context, std::string const& text) {
-  auto* const pipe = ::popen("kubectl diff -f - >&2", "w");
+  auto* const pipe = ::popen("kubectl diff -f -", "w");
   if (pipe == nullptr) throw IoError("kubectl cannot be started");
   std::fwrite(text.data(), 1, text.size(), pipe);
   auto const status = ::pclose(pipe);

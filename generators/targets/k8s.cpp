@@ -110,6 +110,11 @@ std::vector<File> render_k8s(TargetInput const& input) {
                  : shared                 ? one_job(job, input.options)
                                           : two_jobs(job, input.options);
   data["replacement_policy"] = input.options.kube_minor >= 29;
+  if (job.parameter_servers() && job.launcher.value == "none") {
+    input.diagnostics.note(
+        "without prrun nobody ends servers that do not end by themselves",
+        concat("when the trainers have finished: kubectl delete job ", job.job_name.value, "-pserver"));
+  }
   if (job.parameter_servers() && input.options.kube_minor < 31) {
     input.diagnostics.note(concat("Kubernetes 1.", input.options.kube_minor,
                                   " has no success policy for Jobs: servers and trainers get a Job each"));

@@ -152,6 +152,19 @@ TEST(Checks, ListingPodsNeedsANamespace) {
   EXPECT_EQ(found(good("    discovery: pods\n"), {.name_space = "training"}), "");
 }
 
+TEST(Checks, WhatPrrunWouldRefuse) {
+  Options const options{.backend = "local"};
+  EXPECT_EQ(found(with(good(), "ctr", "a b"), options), "PR011");
+  EXPECT_EQ(found(with(good(), "trainer_num: 2", "trainer_num: 2000"), options), "PR010");
+  EXPECT_EQ(found(with(with(good(), "    server_num: 2\n", ""), "  submit:", "  mode: collective\n  submit:"), options),
+            "PR023");
+  EXPECT_EQ(found(good(), options), "");
+}
+
+TEST(Checks, VolcanosRootQueueTakesNoJobs) {
+  EXPECT_EQ(found(good("    queue: root\n"), {.backend = "volcano"}), "PR011");
+}
+
 TEST(Checks, PortsEndAt65535) {
   EXPECT_EQ(found(good("    port: 65535\n    ports_num: 2\n")), "PR015");
   EXPECT_EQ(found(good("    port: 65536\n")), "PR010");
