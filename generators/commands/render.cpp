@@ -117,6 +117,7 @@ int render_command(Context& context) {
   if (context.diagnostics.failed()) return exit_invalid;
   Renderer renderer(template_folder(invocation.options.template_dir));
   std::vector<std::pair<Job, std::vector<File>>> rendered;
+  rendered.reserve(jobs.size());
   for (auto const& job : jobs) {
     rendered.emplace_back(job, render(job, invocation.options, renderer, context.diagnostics));
   }
