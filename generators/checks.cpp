@@ -341,7 +341,7 @@ std::string complete(JobSpec& job, Options const& options, Diagnostics& diagnost
     job.command = {{}, true, at({}, "--")};
     for (auto const& word : options.command) job.command.items.push_back({word, true, at({}, "--")});
   }
-  auto const target = choose_target(job, options, diagnostics);
+  auto target = choose_target(job, options, diagnostics);
   if (target != "paddlecloud") {
     choose_mode(job, target, diagnostics);
     fill_defaults(job, target);

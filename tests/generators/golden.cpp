@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <prdist/core/text.hpp>
 #include <prdist/version.hpp>
 
 #include "../data/temp_dir.hpp"
@@ -38,7 +39,7 @@ std::map<std::string, std::string> outcome(fs::path const& folder) {
   auto const before = fs::current_path();
   fs::current_path(folder);
   auto const first = prgen(words);
-  words.push_back("--force");
+  words.emplace_back("--force");
   auto const second = prgen(words);
   fs::current_path(before);
   EXPECT_EQ(first.code, 0) << first.err;
@@ -93,7 +94,7 @@ TEST_P(Golden, ConvertedItRendersTheSame) {
       std::map<std::string, std::string> files;
       for (auto const& entry : fs::directory_iterator(directory))
         files[entry.path().filename()] = contents(entry.path());
-      for (auto const& [name, text] : files) ran.out += name + '\n' + text;
+      for (auto const& [name, text] : files) ran.out += prdist::concat(name, '\n', text);
     }
     return ran.out;
   };

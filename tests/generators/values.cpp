@@ -162,7 +162,7 @@ std::vector<std::string> hostile() {
                                "\"@prgen-1@\"",
                                "x\n  namespace: kube-system",
                                "#&\n"};
-  all.push_back(std::string(70'000, 'x'));
+  all.emplace_back(70'000, 'x');
   return all;
 }
 
@@ -184,7 +184,7 @@ TEST(Quoting, BlocksGiveEveryStringBackToo) {
     all.push_back("a: b\n" + text + "\n");
     all.push_back(text + "\n\n  c: \"d\"\n");
   }
-  all.push_back("a:\n  - b: \"c\"  # d\n\n  e: 'f'\n");
+  all.emplace_back("a:\n  - b: \"c\"  # d\n\n  e: 'f'\n");
   std::size_t blocks = 0;
   for (auto const& text : all) {
     Diagnostics diagnostics;

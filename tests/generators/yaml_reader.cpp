@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yaml_reader.hpp"
 
+#include <prdist/core/text.hpp>
+
 #include "support.hpp"
 
 namespace {
@@ -65,7 +67,7 @@ TEST(YamlReader, AliasesAreWrittenOutAndBounded) {
   for (int i = 1; i < 12; ++i) {
     auto const name = std::to_string(i);
     auto const below = "*a" + std::to_string(i - 1);
-    laughs += "a" + name + ": &a" + name + " [" + below;
+    laughs += prdist::concat("a", name, ": &a", name, " [", below);
     for (int k = 0; k < 9; ++k) laughs += "," + below;
     laughs += "]\n";
   }
