@@ -62,6 +62,21 @@ foreach(case IN ITEMS
     ${compiler} ${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/${case}.cpp)
 endforeach()
 
+# What prgen writes, by those who read it: Kubernetes' schemas, shells, mpirun, prrun.
+if(TARGET prgen)
+  set(golden ${CMAKE_CURRENT_SOURCE_DIR}/generators/golden)
+  set(work ${CMAKE_CURRENT_BINARY_DIR}/generators_work)
+  prdist_check(generators.schemas 300 generators/schemas.py
+    $<TARGET_FILE:prgen> ${golden} ${work}/schemas ${PROJECT_SOURCE_DIR})
+  prdist_check(generators.shellcheck 60 generators/scripts.py shellcheck ${golden})
+  prdist_check(generators.mpirun 120 generators/scripts.py mpirun $<TARGET_FILE:prgen> ${work}/mpirun)
+  prdist_check(generators.paddlecloud 60 generators/scripts.py paddlecloud $<TARGET_FILE:prgen> ${work}/paddlecloud)
+  prdist_check(generators.local 120 generators/scripts.py local $<TARGET_FILE:prgen> ${work}/local $<TARGET_FILE:prrun>)
+  prdist_check(generators.speed 120 ../bench/generators/prgen_vs_kustomize.py
+    $<TARGET_FILE:prgen> ${golden}/k8s_every_key/backend.yaml)
+  prdist_check(generators.cluster 300 generators/cluster.py $<TARGET_FILE:prgen> ${golden})
+endif()
+
 # The package as others take it.
 get_property(components GLOBAL PROPERTY prdist_components)
 list(JOIN components "," components)

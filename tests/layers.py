@@ -188,7 +188,21 @@ def form(tree):
                 yield f"{tree.headers[name]}:{number}: an umbrella only includes"
 
 
-RULES = [directions, refused, device_code_without_network, no_circles, listed_and_tested, form]
+def generators(tree):
+    for file, text in tree.text.items():
+        if not file.startswith("generators/"):
+            continue
+        if not text.startswith("// SPDX-License-Identifier: Apache-2.0\n"):
+            yield f"{file}:1: begins with the SPDX line"
+        if text.count("\n") > LINE_BUDGET:
+            yield f"{file}:{LINE_BUDGET}: has {text.count(chr(10))} lines, the budget is {LINE_BUDGET}: split it"
+        for line, _, name in tree.includes[file]:
+            # It takes seven seconds to compile, in every file that names it.
+            if name.startswith("inja/") and file != "generators/render.cpp":
+                yield f"{file}:{line}: <{name}>: only generators/render.cpp includes inja"
+
+
+RULES = [directions, refused, device_code_without_network, no_circles, listed_and_tested, form, generators]
 
 
 def violations(root):

@@ -137,6 +137,13 @@ class Layers(unittest.TestCase):
                      "core/error.hpp:1: is not listed", "lists include/prdist/core/gone.hpp, which does not exist")
         self.refuses({}, "core/error.hpp:1: has no test: write tests/core/error.cpp", without=["tests/core/error.cpp"])
 
+    def test_generators(self):
+        self.refuses({"generators/a.cpp": "#include <string>\n"}, "generators/a.cpp:1: begins with the SPDX line")
+        self.refuses({"generators/a.cpp": HEAD + "\n" * layers.LINE_BUDGET}, "lines, the budget is 400")
+        self.refuses({"generators/a.cpp": HEAD + "#include <inja/inja.hpp>\n"}, "only generators/render.cpp includes inja")
+        self.refuses({"generators/a.cpp": HEAD + "#include <prdist/fleet.hpp>\n"}, "is not one of those it may include")
+        self.assertEqual(self.violations({"generators/render.cpp": HEAD + "#include <inja/inja.hpp>\n"}), [])
+
     def test_form(self):
         self.refuses({"include/prdist/core/error.hpp": "#include <string>\n"}, "begins with the SPDX line",
                      "no #pragma once")

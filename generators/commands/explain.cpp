@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// explain and completion.
+#include <prdist/core/text.hpp>
+
+#include "../catalogue.hpp"
+#include "../suggest.hpp"
+#include "commands.hpp"
+
+namespace prdist::gen {
+
+namespace {
+
+std::string explained(CodeEntry const& entry) {
+  std::string why;
+  std::size_t column = 0;
+  for (auto rest = entry.why; !rest.empty();) {
+    auto const end = rest.find(' ');
+    auto const word = rest.substr(0, end);
+    if (column + word.size() + 1 > 100) {
+      why += '\n';
+      column = 0;
+    }
+    why += concat(column == 0 ? "" : " ", word);
+    column += word.size() + 1;
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+  }
+  auto const flags = entry.flags.empty() ? std::string{} : concat(" (with ", entry.flags, ")");
+  return concat(entry.code, ": ", entry.title, entry.error ? " (error)" : " (warning)", "\n\n", why,
+                "\n\nThis gives it", flags, ":\n\n", entry.failing, "\nThis does not:\n\n", entry.corrected);
+}
+
+}  // namespace
+
+int explain_command(Context& context) {
+  if (context.invocation.words.empty()) {
+    for (auto const& entry : catalogue()) context.out += concat(entry.code, "  ", entry.title, '\n');
+    return exit_ok;
+  }
+  for (auto const& word : context.invocation.words) {
+    std::string code;
+    for (auto const c : word) code += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    auto const* const entry = find_code(code);
+    if (entry == nullptr) {
+      context.diagnostics.error({}, {}, concat("there is no code '", word, "'"), "prgen explain lists all");
+      return exit_usage;
+    }
+    context.out += concat(context.out.empty() ? "" : "\n", explained(*entry));
+  }
+  return exit_ok;
+}
+
+int completion_command(Context& context) {
+  constexpr std::string_view commands = "render check convert diff plan explain schema init completion";
+  constexpr std::string_view flags =
+      "--backend --profile --kube-version --namespace --set --output --output-dir --template-dir --diagnostics "
+      "--duplicate-keys --color --force --error-on-warning --max-errors --quiet --live --help --version";
+  auto const shell = context.invocation.words.empty() ? std::string{} : context.invocation.words.front();
+  if (shell == "bash") {
+    context.out = concat(
+        "_prgen() {\n  local word=${COMP_WORDS[COMP_CWORD]}\n  case $word in\n    -*) mapfile -t COMPREPLY < <(compgen "
+        "-W '",
+        flags, "' -- \"$word\") ;;\n    *) mapfile -t COMPREPLY < <(compgen -W '", commands,
+        "' -- \"$word\"; compgen -f -- \"$word\") ;;\n  esac\n}\ncomplete -F _prgen prgen\n");
+  } else if (shell == "zsh") {
+    context.out = concat("#compdef prgen\n_prgen() {\n  _arguments '*: :->word'\n  compadd -- ", commands,
+                         "\n  compadd -- ", flags, "\n  _files\n}\ncompdef _prgen prgen\n");
+  } else if (shell == "fish") {
+    for (auto rest = commands; !rest.empty();) {
+      auto const end = rest.find(' ');
+      context.out += concat("complete -c prgen -n __fish_use_subcommand -a ", rest.substr(0, end), '\n');
+      rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+    }
+    for (auto rest = flags; !rest.empty();) {
+      auto const end = rest.find(' ');
+      context.out += concat("complete -c prgen -l ", rest.substr(2, end - 2), '\n');
+      rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+    }
+  } else {
+    context.diagnostics.error({}, {}, "which shell?", "prgen completion bash, zsh or fish");
+    return exit_usage;
+  }
+  return exit_ok;
+}
+
+}  // namespace prdist::gen

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only unit that includes inja: it takes seven seconds to compile.
+#include "render.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <inja/inja.hpp>
+#include <iterator>
+#include <map>
+#include <prdist/core/error.hpp>
+#include <prdist/core/text.hpp>
+
+#include "quoting.hpp"
+#include "yaml_reader.hpp"
+
+namespace prdist::gen {
+
+namespace {
+
+constexpr std::string_view writers[] = {"q", "block", "num", "tree", "part", "sh", "args", "ini", "word"};
+
+/// Refuses every {{ }} that is not a call of one of the writers: inja writes bare strings raw.
+void lint(std::string const& name, std::string_view text) {
+  for (std::size_t i = 0; (i = text.find("{{", i)) != std::string_view::npos; i += 2) {
+    auto rest = text.substr(i + 2);
+    while (!rest.empty() && (rest.front() == ' ' || rest.front() == '-')) rest.remove_prefix(1);
+    auto const open = rest.find('(');
+    auto const word = rest.substr(0, open);
+    bool known = false;
+    for (auto const writer : writers) known = known || word == writer;
+    if (known && open != std::string_view::npos) continue;
+    std::size_t line = 1;
+    for (auto const c : text.substr(0, i)) line += c == '\n' ? 1 : 0;
+    throw TemplateError(
+        concat(name, ".inja:", line, ": a value is written raw: ", rest.substr(0, rest.find('}')),
+               "; write it through q(), block(), num(), tree(), part(), sh(), args(), ini() or word()"));
+  }
+}
+
+std::string const& string_of(Json const& value, std::string_view writer) {
+  if (!value.is_string()) {
+    throw TemplateError(concat(writer, "() takes a string, not ", value.type_name(), ": ", value.dump().substr(0, 80)));
+  }
+  return value.get_ref<std::string const&>();
+}
+
+std::string indented(std::string const& text, std::size_t indent) {
+  std::string out;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    auto const end = rest.find('\n');
+    auto const line = rest.substr(0, end);
+    if (!out.empty()) out += '\n';
+    if (!line.empty()) out += std::string(indent, ' ');
+    out += line;
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+  }
+  return out;
+}
+
+std::string read_template(std::filesystem::path const& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    throw TemplateError(
+        concat(path.native(), ": the template cannot be read; --template-dir names the folder of them"));
+  }
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+namespace {
+
+/// Keys that no reader takes for anything but a word go without quotes: manifests are read by people, too.
+bool plain_key(std::string_view key) {
+  if (key.size() < 3 || key.size() > 63) return false;  // y, n, on, no
+  for (auto const c : key) {
+    if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && c != '-' && c != '.' && c != '/') return false;
+  }
+  for (std::string_view const word : {"yes", "off", "true", "false", "null"}) {
+    if (key.size() == word.size() &&
+        std::equal(key.begin(), key.end(), word.begin(), [](char a, char b) { return (a | 0x20) == b; }))
+      return false;
+  }
+  auto const letter = [](char c) { return c != '-' && c != '.' && c != '/'; };
+  return letter(key.front()) && letter(key.back());
+}
+
+}  // namespace
+
+std::string yaml_lines(Json const& tree, std::size_t indent,
+                       std::function<std::string(std::string const&)> const& quote) {
+  std::string const blanks(indent, ' ');
+  auto const scalar = [&](Json const& value) -> std::string {
+    if (value.is_string()) return quote(value.get_ref<std::string const&>());
+    if (value.is_object()) return "{}";  // only empty ones come here
+    if (value.is_array()) return "[]";
+    if (value.is_number_float()) throw TemplateError("tree() writes no fractions: give a string");
+    return value.dump();
+  };
+  auto const leaf = [](Json const& value) { return !value.is_structured() || value.empty(); };
+  if (leaf(tree)) return blanks + scalar(tree);
+  std::string out;
+  for (auto const& [key, value] : tree.items()) {
+    if (!out.empty()) out += '\n';
+    if (tree.is_array()) {
+      if (leaf(value)) {
+        out += concat(blanks, "- ", scalar(value));
+      } else {
+        // The first line of the item takes the place of two blanks of its own indentation.
+        auto lines = yaml_lines(value, indent + 2, quote);
+        lines.replace(indent, 2, "- ");
+        out += lines;
+      }
+    } else if (leaf(value)) {
+      out += concat(blanks, plain_key(key) ? key : quote(key), ": ", scalar(value));
+    } else {
+      out += concat(blanks, plain_key(key) ? key : quote(key), ":\n", yaml_lines(value, indent + 2, quote));
+    }
+  }
+  return out;
+}
+
+struct Renderer::Impl {
+  explicit Impl(std::filesystem::path folder) : directory(std::move(folder)) {
+    environment.set_trim_blocks(true);
+    environment.set_lstrip_blocks(true);
+    environment.set_search_included_templates_in_files(false);
+    environment.set_throw_at_missing_includes(true);
+    environment.add_callback("q", 1, [this](inja::Arguments& a) { return quote(string_of(*a[0], "q")); });
+    environment.add_callback("block", 2, [this](inja::Arguments& a) {
+      auto const& text = string_of(*a[0], "block");
+      return with_tokens ? quote(text) : yaml_block(text, a[1]->get<std::size_t>());
+    });
+    // inja holds an empty string to be true.
+    environment.add_callback("has", 1, [](inja::Arguments& a) { return !string_of(*a[0], "has").empty(); });
+    environment.add_callback("num", 1, [](inja::Arguments& a) {
+      if (!a[0]->is_number_integer()) throw TemplateError(concat("num() takes a number, not ", a[0]->type_name()));
+      return a[0]->dump();
+    });
+    environment.add_callback("tree", 2, [this](inja::Arguments& a) {
+      return yaml_lines(*a[0], a[1]->get<std::size_t>(), [this](std::string const& text) { return quote(text); });
+    });
+    environment.add_callback("part", 3, [this](inja::Arguments& a) {
+      return indented(render(string_of(*a[0], "part"), *a[1]), a[2]->get<std::size_t>());
+    });
+    environment.add_callback("sh", 1, [](inja::Arguments& a) { return shell_quoted(string_of(*a[0], "sh")); });
+    environment.add_callback("args", 1, [](inja::Arguments& a) {
+      std::string line;
+      for (auto const& word : *a[0]) line += concat(line.empty() ? "" : " ", shell_quoted(string_of(word, "args")));
+      return line;
+    });
+    environment.add_callback("ini", 1, [](inja::Arguments& a) { return ini_value(string_of(*a[0], "ini")); });
+    environment.add_callback("word", 1, [](inja::Arguments& a) { return plain_word(string_of(*a[0], "word")); });
+  }
+
+  std::string quote(std::string const& text) {
+    if (!with_tokens) return yaml_quoted(text);
+    values.push_back(text);
+    return concat('"', token(values.size() - 1), '"');
+  }
+
+  static std::string token(std::size_t number) { return concat("@prgen-", number, "@"); }
+
+  std::string render(std::string const& name, Json const& data) {
+    if (name.find('/') != std::string::npos || name.find("..") != std::string::npos) {
+      throw TemplateError(concat("'", name, "' is not the name of a template: they all stand in one folder"));
+    }
+    auto found = parsed.find(name);
+    if (found == parsed.end()) {
+      auto const text = read_template(directory / (name + ".inja"));
+      lint(name, text);
+      try {
+        found = parsed.emplace(name, environment.parse(text)).first;
+      } catch (inja::InjaError const& error) {
+        throw TemplateError(concat(name, ".inja:", error.location.line, ": ", error.message));
+      }
+    }
+    try {
+      return environment.render(found->second, data);
+    } catch (inja::InjaError const& error) {
+      throw TemplateError(concat(name, ".inja:", error.location.line, ": ", error.message));
+    } catch (nlohmann::json::exception const& error) {
+      throw TemplateError(concat(name, ".inja: ", error.what()));
+    } catch (Error const& error) {
+      throw TemplateError(concat(name, ".inja: ", error.message()));
+    }
+  }
+
+  /// Whether the tree with the values is the tree with the tokens, each put back.
+  bool same(Node const& real, Node const& shadow) {
+    if (real.kind != shadow.kind || real.quoted != shadow.quoted || real.items.size() != shadow.items.size() ||
+        real.entries.size() != shadow.entries.size()) {
+      return false;
+    }
+    if (real.kind == Node::Kind::scalar) {
+      auto const text = shadow.quoted && by_token.contains(shadow.text) ? values[by_token[shadow.text]] : shadow.text;
+      return real.text == text;
+    }
+    for (std::size_t i = 0; i < real.items.size(); ++i) {
+      if (!same(real.items[i], shadow.items[i])) return false;
+    }
+    for (std::size_t i = 0; i < real.entries.size(); ++i) {
+      if (!same(real.entries[i].key, shadow.entries[i].key) || !same(real.entries[i].value, shadow.entries[i].value)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::filesystem::path directory;
+  inja::Environment environment;
+  std::map<std::string, inja::Template> parsed;
+  bool with_tokens = false;
+  std::vector<std::string> values;
+  std::map<std::string, std::size_t> by_token;
+};
+
+namespace {
+
+std::vector<Node> parsed_back(std::string const& name, std::string const& text) {
+  Diagnostics diagnostics;
+  ReadOptions const generous{false, 64U << 20U, 64, 4'000'000};
+  auto documents = read_yaml_documents(std::make_shared<Source const>(Source{name, text}), generous, diagnostics);
+  if (!documents || diagnostics.failed()) {
+    auto const first = diagnostics.sorted().front();
+    throw TemplateError(concat(name, ".inja writes what is not YAML, in line ", first.where.line, ": ", first.message,
+                               ": ", first.where.source->line(first.where.line)));
+  }
+  return std::move(*documents);
+}
+
+Json value_of(Node const& node) {
+  switch (node.kind) {
+    case Node::Kind::null: return nullptr;
+    case Node::Kind::sequence: {
+      auto list = Json::array();
+      for (auto const& item : node.items) list.push_back(value_of(item));
+      return list;
+    }
+    case Node::Kind::map: {
+      auto map = Json::object();
+      for (auto const& [key, value] : node.entries) map[key.text] = value_of(value);
+      return map;
+    }
+    case Node::Kind::scalar: break;
+  }
+  std::int64_t number = 0;
+  if (node.quoted) return node.text;
+  if (node.text == "true" || node.text == "false") return node.text == "true";
+  if (parse_number(node.text, number)) return number;
+  return node.text;
+}
+
+}  // namespace
+
+Renderer::Renderer(std::filesystem::path directory) : impl_(std::make_unique<Impl>(std::move(directory))) {}
+Renderer::~Renderer() = default;
+
+std::string Renderer::text(std::string const& name, Json const& data) {
+  impl_->with_tokens = false;
+  return impl_->render(name, data);
+}
+
+std::string Renderer::yaml(std::string const& name, Json const& data) {
+  auto text = this->text(name, data);
+  impl_->values.clear();
+  impl_->by_token.clear();
+  impl_->with_tokens = true;
+  auto const shadow = impl_->render(name, data);
+  impl_->with_tokens = false;
+  for (std::size_t i = 0; i < impl_->values.size(); ++i) impl_->by_token.emplace(Impl::token(i), i);
+  auto const real_tree = parsed_back(name, text);
+  auto const shadow_tree = parsed_back(name, shadow);
+  bool same = real_tree.size() == shadow_tree.size();
+  for (std::size_t i = 0; same && i < real_tree.size(); ++i) same = impl_->same(real_tree[i], shadow_tree[i]);
+  if (!same) {
+    throw TemplateError(concat(name, ".inja: a value changes the structure of the document; nothing was written"));
+  }
+  return text;
+}
+
+std::vector<Json> documents_of(std::string const& text) {
+  std::vector<Json> documents;
+  for (auto const& node : parsed_back("manifest", text)) documents.push_back(value_of(node));
+  return documents;
+}
+
+}  // namespace prdist::gen

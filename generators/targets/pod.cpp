@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pod.hpp"
+
+#include <algorithm>
+#include <prdist/core/text.hpp>
+#include <prdist/version.hpp>
+
+#include "../names.hpp"
+#include "../quantity.hpp"
+
+namespace prdist::gen {
+
+std::string_view training_role(PodRole role) {
+  return role == PodRole::server ? "PSERVER" : "TRAINER";
+}
+
+Json env_value(std::string_view name, std::string value) {
+  return {{"name", name}, {"kind", "value"}, {"value", std::move(value)}};
+}
+
+Json env_field(std::string_view name, std::string field) {
+  return {{"name", name}, {"kind", "field"}, {"field", std::move(field)}};
+}
+
+Json env_secret(std::string_view name, std::string secret, std::string key) {
+  return {{"name", name}, {"kind", "secret"}, {"secret", std::move(secret)}, {"key", std::move(key)}};
+}
+
+Json common_env(JobSpec const& job, std::string const& endpoints) {
+  auto env = Json::array({
+      env_value("GLOG_v", concat(job.log_level.value)),
+      env_value("GLOG_logtostderr", "1"),
+      env_field("NAMESPACE", "metadata.namespace"),
+      env_field("POD_NAME", "metadata.name"),
+      env_field("POD_IP", "status.podIP"),
+      env_field("PADDLE_CURRENT_IP", "status.podIP"),
+      env_value("PADDLE_JOB_NAME", job.job_name.value),
+      env_value("PADDLE_IS_LOCAL", "0"),
+      env_value("PADDLE_TRAINERS_NUM", concat(job.trainer_num.value)),
+  });
+  if (job.parameter_servers()) {
+    env.push_back(env_value("PADDLE_PSERVERS_NUM", concat(job.server_num.value)));
+    env.push_back(env_value("PADDLE_PORT", concat(job.port.value)));
+    if (!endpoints.empty()) env.push_back(env_value("PADDLE_PSERVERS_IP_PORT_LIST", endpoints));
+  }
+  auto const threads = parse_quantity(job.trainer_cpu.value);
+  auto const count = job.model.threads.given
+                         ? job.model.threads.value
+                         : std::max<std::int64_t>(static_cast<std::int64_t>(threads.value_or(1)), 1);
+  env.push_back(env_value("CPU_NUM", concat(count)));
+  env.push_back(env_value("JOB_NAME", job.job_name.value));
+  env.push_back(env_field("JOB_NAMESPACE", "metadata.namespace"));
+  env.push_back(env_value("JOB_PATH", job.job_path.value));
+  if (job.v2_cluster()) {
+    env.push_back(env_value("TRAIN_CONFIG_DIR", job.train_config_dir.value));
+    env.push_back(env_value("CONF_PADDLE_NIC", job.nics.value));
+    env.push_back(env_value("CONF_PADDLE_PORT", concat(job.port.value)));
+    env.push_back(env_value("CONF_PADDLE_PORTS_NUM", concat(job.ports_num.value)));
+    env.push_back(env_value("CONF_PADDLE_PORTS_NUM_SPARSE", concat(job.ports_num_for_sparse.value)));
+    env.push_back(env_value("CONF_PADDLE_GRADIENT_NUM", concat(job.trainer_num.value)));
+  }
+  env.push_back(env_value("PRDIST_CONFIG", std::string(config_path)));
+  return env;
+}
+
+void append_user_env(JobSpec const& job, Json& env) {
+  for (auto const& variable : job.env.items) {
+    auto const& name = variable.first.value;
+    auto const same = std::find_if(env.begin(), env.end(), [&](Json const& e) { return e["name"] == name; });
+    if (same != env.end()) env.erase(same);  // CPU_NUM, GLOG_v and the like are the user's to change
+    env.push_back(env_value(name, variable.second.value));
+  }
+  for (auto const& record : job.secrets.items) {
+    env.push_back(env_secret(record.get("env").value, record.get("secret").value, record.get("key").value));
+  }
+}
+
+std::string endpoint_list(std::string const& prefix, std::int64_t count, std::string const& suffix, std::int64_t port) {
+  std::string list;
+  for (std::int64_t i = 0; i < count; ++i) list += concat(i == 0 ? "" : ",", prefix, i, suffix, ':', port);
+  return list;
+}
+
+Json labels_of(JobSpec const& job) {
+  return {{"app.kubernetes.io/name", "prdist"},
+          {"app.kubernetes.io/instance", job.job_name.value},
+          {"app.kubernetes.io/managed-by", "prgen"}};
+}
+
+namespace {
+
+/// Volumes with their mounts; those that a read-only root file system makes necessary come first.
+Json volumes_of(JobSpec const& job) {
+  auto volumes =
+      Json::array({{{"name", "tmp"}, {"mount", "/tmp"}, {"kind", "emptyDir"}, {"size", ""}, {"read_only", false}}});
+  if (job.model.source) {
+    volumes.push_back({{"name", "config"},
+                       {"mount", "/etc/prdist"},
+                       {"kind", "configMap"},
+                       {"object", job.job_name.value + "-config"},
+                       {"read_only", true}});
+  }
+  bool has_job_path = false;
+  for (auto const& record : job.volumes.items) {
+    Json volume = {{"name", record.get("name").value},
+                   {"mount", record.get("mount").value},
+                   {"read_only", record.get("read_only").value == "true"}};
+    has_job_path = has_job_path || record.get("mount").value == job.job_path.value;
+    if (auto const pvc = record.get("pvc"); pvc.given) {
+      volume.update({{"kind", "persistentVolumeClaim"}, {"object", pvc.value}});
+    } else if (auto const map = record.get("config_map"); map.given) {
+      volume.update({{"kind", "configMap"}, {"object", map.value}});
+    } else if (auto const secret = record.get("secret"); secret.given) {
+      volume.update({{"kind", "secret"}, {"object", secret.value}});
+    } else if (auto const host = record.get("host_path"); host.given) {
+      volume.update({{"kind", "hostPath"}, {"object", host.value}});
+    } else {
+      volume.update({{"kind", "emptyDir"}, {"size", record.get("empty_dir").value}});
+    }
+    volumes.push_back(std::move(volume));
+  }
+  if (!has_job_path) {
+    volumes.push_back(
+        {{"name", "job"}, {"mount", job.job_path.value}, {"kind", "emptyDir"}, {"size", ""}, {"read_only", false}});
+  }
+  if (job.gpus.value > 0 || job.collective()) {
+    // Data loaders of several processes hand batches over in shared memory; the runtime's default is 64 MiB.
+    volumes.push_back(
+        {{"name", "shm"}, {"mount", "/dev/shm"}, {"kind", "memory"}, {"size", "1Gi"}, {"read_only", false}});
+  }
+  return volumes;
+}
+
+Json resources_of(JobSpec const& job, PodRole role) {
+  bool const server = role == PodRole::server;
+  auto const& cpu = server ? job.server_cpu.value : job.trainer_cpu.value;
+  auto const& memory = server ? job.server_memory.value : job.trainer_memory.value;
+  auto const& storage = server ? job.server_storage.value : job.trainer_storage.value;
+  // Cores are requested and not limited: a limit would throttle the idle machine's cores away.
+  Json requests = {{"cpu", cpu}, {"memory", memory}, {"ephemeral-storage", storage}};
+  Json limits = {{"memory", memory}, {"ephemeral-storage", storage}};
+  if (!server && job.gpus.value > 0) {
+    requests[job.gpu_resource.value] = concat(job.gpus.value);
+    limits[job.gpu_resource.value] = concat(job.gpus.value);
+  }
+  return {{"requests", requests}, {"limits", limits}};
+}
+
+}  // namespace
+
+Json command_of(JobSpec const& job, std::string_view launcher_command) {
+  auto command = Json::array();
+  if (job.launcher.value == "prrun") command = {"prrun", launcher_command, "--"};
+  if (!job.command.given) {
+    for (auto const* const word : {"prtrain", "-m", "$(PRDIST_CONFIG)"}) command.push_back(word);
+  }
+  for (auto const& word : job.command.items) command.push_back(word.value);
+  return command;
+}
+
+Json pod_data(JobSpec const& job, PodRole role, Json env) {
+  append_user_env(job, env);
+  auto labels = labels_of(job);
+  // The seed's labels, with the job's own name where it has a constant that mixes two jobs of one namespace.
+  if (role == PodRole::server) labels["paddle-job-pserver"] = job.job_name.value;
+  if (role == PodRole::trainer) labels["paddle-job"] = job.job_name.value;
+  auto const component = role == PodRole::server ? "pserver" : role == PodRole::trainer ? "trainer" : "job";
+  labels["app.kubernetes.io/component"] = component;
+  auto selector = Json::object();
+  for (auto const& [name, value] : job.node_selector.items) selector[name.value] = value.value;
+  auto tolerations = Json::array();
+  for (auto const& record : job.tolerations.items) {
+    auto toleration = Json::object();
+    for (auto const& [name, value] : record.items) toleration[name.value] = value.value;
+    tolerations.push_back(std::move(toleration));
+  }
+  auto pull_secrets = Json::array();
+  for (auto const& secret : job.image_pull_secrets.items) pull_secrets.push_back(secret.value);
+  auto const tag = image_tag(job.image.value);
+  return {{"labels", labels},
+          {"container", component},
+          {"image", job.image.value},
+          {"pull_policy", tag.empty() || tag == "latest" ? "Always" : "IfNotPresent"},
+          {"command", command_of(job, "k8s")},
+          {"env", std::move(env)},
+          {"port", role != PodRole::trainer && job.parameter_servers() ? job.port.value : 0},
+          {"resources", resources_of(job, role)},
+          {"probe", job.launcher.value == "prrun"},
+          {"volumes", volumes_of(job)},
+          {"tolerations", tolerations},
+          {"node_selector", selector},
+          {"pull_secrets", pull_secrets},
+          {"service_account", job.service_account.given ? job.service_account.value : job.job_name.value},
+          {"automount", job.discovery.value == "pods"},
+          {"grace", job.grace.value},
+          {"instance", job.job_name.value},
+          {"subdomain", ""},
+          {"scheduler", ""},
+          {"restart_policy", "Never"}};
+}
+
+Json metadata_of(JobSpec const& job, std::string const& name) {
+  return {{"name", name}, {"namespace", job.name_space.value}, {"labels", labels_of(job)}};
+}
+
+Json object_data(JobSpec const& job) {
+  auto const& name = job.job_name.value;
+  Json const common = {{"name", name},
+                       {"namespace", job.name_space.value},
+                       {"meta", metadata_of(job, name)},
+                       {"config_meta", metadata_of(job, name + "-config")},
+                       {"config", job.model.source ? job.model.source->text : std::string{}},
+                       {"own_account", !job.service_account.given},
+                       {"account", job.service_account.given ? job.service_account.value : name},
+                       {"lists_pods", job.discovery.value == "pods"}};
+  return {{"name", name},
+          {"meta", metadata_of(job, name)},
+          {"common", common},
+          {"version", version},
+          {"max_restart", job.max_restart.value},
+          {"ttl", job.ttl.value},
+          {"time_limit", job.time_limit.value}};
+}
+
+}  // namespace prdist::gen

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Volcano Job. Its env and svc plugins give each pod an index and a stable host name, so that nothing has to ask the
+// apiserver who is there; --profile legacy renders the Job that PaddleRec's own template made.
+#include <prdist/core/text.hpp>
+
+#include "../target.hpp"
+#include "pod.hpp"
+
+namespace prdist::gen {
+
+namespace {
+
+Json task(JobSpec const& job, PodRole role, std::int64_t count, std::int64_t least, std::string const& endpoints) {
+  auto env = common_env(job, endpoints);
+  env.push_back(env_value("TRAINING_ROLE", std::string(training_role(role))));
+  env.push_back(env_value("PADDLE_TRAINING_ROLE", std::string(training_role(role))));
+  return {{"name", role == PodRole::server ? "pserver" : "trainer"},
+          {"replicas", count},
+          {"min_available", least},
+          {"completes_job", role == PodRole::trainer},
+          {"pod", pod_data(job, role, std::move(env))}};
+}
+
+std::vector<File> legacy(TargetInput const& input) {
+  auto const& job = input.job;
+  auto const task_of = [&](PodRole role, std::int64_t count) {
+    return Json{{"name", role == PodRole::server ? "pserver" : "trainer"},
+                {"label", role == PodRole::server ? "paddle-job-pserver" : "paddle-job"},
+                {"role", training_role(role)},
+                {"server", role == PodRole::server},
+                {"replicas", count}};
+  };
+  Json const data = {
+      {"name", job.job_name.value},
+      {"namespace", job.name_space.value},
+      {"min_available", job.pods()},
+      {"image", job.image.value},
+      {"log_level", concat(job.log_level.value)},
+      {"trainers", concat(job.trainer_num.value)},
+      {"servers", concat(job.server_num.value)},
+      {"cpu", job.cpu.value},
+      {"memory", job.memory.value},
+      {"storage", job.storage.value},
+      {"tasks", {task_of(PodRole::server, job.server_num.value), task_of(PodRole::trainer, job.trainer_num.value)}}};
+  input.diagnostics.note("the pods read set_k8s_env.sh and config.yaml from a ConfigMap 'modelconfig'",
+                         "kubectl create configmap modelconfig --from-file=set_k8s_env.sh --from-file=config.yaml");
+  return {{"k8s.yaml", input.renderer.yaml("volcano_legacy.yaml", data), false, true}};
+}
+
+}  // namespace
+
+std::vector<File> render_volcano(TargetInput const& input) {
+  auto const& job = input.job;
+  if (input.options.profile == Profile::legacy) return legacy(input);
+  auto const& name = job.job_name.value;
+  auto const endpoints = endpoint_list(name + "-pserver-", job.server_num.value, "." + name, job.port.value);
+  auto data = object_data(job);
+  auto tasks = Json::array();
+  if (job.parameter_servers())
+    tasks.push_back(task(job, PodRole::server, job.server_num.value, job.server_num.value, endpoints));
+  tasks.push_back(task(job, PodRole::trainer, job.trainer_num.value, job.elastic_min.value,
+                       job.parameter_servers() ? endpoints : std::string{}));
+  data["tasks"] = tasks;
+  data["min_available"] = job.server_num.value + job.elastic_min.value;
+  data["queue"] = job.queue.value;
+  return {{"job.yaml", input.renderer.yaml("volcano.yaml", data), false, true}};
+}
+
+}  // namespace prdist::gen

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The target that docs/extending.md adds: the document's template and code are these, and they work.
+#include <prdist/core/text.hpp>
+
+#include "../data/temp_dir.hpp"
+#include "keys.hpp"
+#include "support.hpp"
+#include "targets/pod.hpp"
+
+namespace {
+
+using namespace prdist::gen::test;
+
+//[target
+using namespace prdist::gen;
+
+std::vector<File> render_compose(TargetInput const& input) {
+  auto const& job = input.job;
+  auto processes = Json::array();
+  for (std::int64_t i = 0; i < job.pods(); ++i) {
+    bool const server = i < job.server_num.value;
+    auto const id = server ? i : i - job.server_num.value;
+    Json env = {{"TRAINING_ROLE", server ? "PSERVER" : "TRAINER"},
+                {server ? "PADDLE_PSERVER_ID" : "PADDLE_TRAINER_ID", prdist::concat(id)},
+                {"PADDLE_TRAINERS_NUM", prdist::concat(job.trainer_num.value)},
+                {"PADDLE_PSERVERS_IP_PORT_LIST", endpoint_list("pserver-", job.server_num.value, "", job.port.value)}};
+    processes.push_back({{"name", prdist::concat(server ? "pserver-" : "trainer-", id)}, {"env", std::move(env)}});
+  }
+  Json const data = {{"image", job.image.value}, {"command", command_of(job, "k8s")}, {"processes", processes}};
+  return {{"compose.yaml", input.renderer.yaml("compose.yaml", data)}};
+}
+//]
+
+std::string between(std::string const& text, std::string const& begin, std::string const& end) {
+  auto const from = text.find(begin);
+  if (from == std::string::npos) return {};
+  auto const start = from + begin.size();
+  return text.substr(start, text.find(end, start) - start);
+}
+
+TEST(Extending, TheDocumentsTargetRenders) {
+  auto const document = contents(PRGEN_EXTENDING);
+  auto const code = between(contents(__FILE__), "//[target\n", "//]\n");
+  EXPECT_TRUE(holds(document, code)) << "docs/extending.md shows other code than this test compiles";
+  auto const text = between(document, "```jinja\n", "```");
+  ASSERT_FALSE(text.empty());
+
+  TempDir const dir;
+  dir.file("compose.yaml.inja", text);
+  Renderer renderer(dir.path());
+  Diagnostics diagnostics;
+  Options const options{.command = {"./train", "it's: a test"}};
+  auto const job = load(source(good()), nullptr, options, diagnostics);
+  ASSERT_TRUE(job && !diagnostics.failed());
+  auto const files = render_compose({job->spec, options, renderer, diagnostics});
+  auto const services = documents_of(files.at(0).text).at(0)["services"];
+  EXPECT_EQ(services.size(), 4U);
+  EXPECT_EQ(services["trainer-1"]["environment"]["PADDLE_TRAINER_ID"], "1");
+  EXPECT_EQ(services["pserver-0"]["environment"]["PADDLE_PSERVERS_IP_PORT_LIST"], "pserver-0:30240,pserver-1:30240");
+  EXPECT_EQ(services["pserver-0"]["command"].back(), "it's: a test");
+}
+
+TEST(Extending, TheManualNamesEveryKeyAndCode) {
+  auto const manual = contents(PRGEN_MANUAL);
+  for (auto const& key : keys()) EXPECT_TRUE(holds(manual, "`" + std::string(key.path) + "`"));
+  for (auto const& target : targets()) EXPECT_TRUE(holds(manual, "### " + std::string(target.name)));
+}
+
+}  // namespace

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Starts all ranks of the job. This folder has to be at the same path on every machine, or on a shared file system.
+#   ./run.sh [options for mpirun]
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+if [ ! -r "$here/machines" ]; then
+  if [ -z "${PBS_NODEFILE:-}" ]; then
+    echo "run.sh: no machines: write one host per line into $here/machines" >&2
+    exit 78
+  fi
+  cp "$PBS_NODEFILE" "$here/machines"
+fi
+export I_MPI_JOB_RESPECT_PROCESS_PLACEMENT=off
+exec mpirun -machinefile "$here/machines" -ppn 1 -n 6 "$@" "$here/start.sh"

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Submits the job. Call it from the folder that holds your files. PADDLECLOUD_AK and PADDLECLOUD_SK are the keys, and
+# FS_UGI is the user and password of the file system.
+set -eu
+: "${PADDLECLOUD_AK:?set it to the access key}" "${PADDLECLOUD_SK:?set it to the secret key}"
+here=$(cd "$(dirname "$0")" && pwd)
+files='./*.py, ./*.sh'
+# shellcheck disable=SC2086,SC2046 # patterns, parted by blanks or commas
+for file in $(printf '%s' "$files" | tr ',' ' '); do
+  if [ ! -e "$file" ]; then
+    echo "job.sh: '$file' of submit.files is not here" >&2
+    exit 78
+  fi
+  case $(cd "$(dirname "$file")" && pwd) in
+    "$here") ;;
+    *) cp -R "$file" "$here" ;;
+  esac
+done
+cd "$here"
+conf=job.cfg
+exec paddlecloud job --ak "$PADDLECLOUD_AK" --sk "$PADDLECLOUD_SK" train \
+  --job-name paddle_rec \
+  --group-name group \
+  --job-version paddle-fluid-v1.7.1 \
+  --job-conf "$conf" \
+  --start-cmd 'python -m paddlerec.run -m config.yaml' \
+  --files ./* \
+  --cluster-name cluster \
+  --mpi-priority high \
+  --mpi-wall-time 2000:00:00 \
+  --mpi-nodes 2 \
+  --is-standalone 0 --permission group \
+  --json

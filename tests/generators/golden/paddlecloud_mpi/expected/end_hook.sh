@@ -1,0 +1,4 @@
+#!/bin/sh
+# Runs on each node after training.
+set -eu
+echo "training has ended"

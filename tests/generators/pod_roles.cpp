@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// The environment of every rendered pod, put through what a launcher adds and through roles_from_env: each role finds
+// its id, its endpoints and its peers.
+#include "pod_roles.hpp"
+
+#include <filesystem>
+#include <map>
+#include <prdist/fleet/roles.hpp>
+#include <set>
+
+#include "../data/temp_dir.hpp"
+#include "support.hpp"
+
+namespace {
+
+using namespace prdist;
+using namespace prdist::gen;
+using prdist::gen::Json;
+namespace fs = std::filesystem;
+
+using Variables = std::map<std::string, std::string>;
+
+struct Pod {
+  std::string host;
+  Variables env;
+};
+
+/// A container's environment as the kubelet makes it, for the pod of this index.
+Variables environment_of(Json const& container, std::map<std::string, std::string> const& fields) {
+  Variables env;
+  for (auto const& entry : container["env"]) {
+    auto const name = entry["name"].get<std::string>();
+    if (entry.contains("value")) {
+      env[name] = entry["value"].get<std::string>();
+    } else if (entry["valueFrom"].contains("fieldRef")) {
+      auto const field = entry["valueFrom"]["fieldRef"]["fieldPath"].get<std::string>();
+      EXPECT_TRUE(fields.contains(field)) << field;
+      env[name] = fields.contains(field) ? fields.at(field) : "";
+    }
+  }
+  return env;
+}
+
+void add_pods(Json const& spec, std::string const& name, std::string const& suffix, std::int64_t count,
+              std::string const& index_variable, std::vector<Pod>& pods) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto const index = std::to_string(i);
+    auto const host = concat(name, '-', index);
+    auto env = environment_of(spec["containers"][0],
+                              {{"metadata.name", host},
+                               {"metadata.namespace", "default"},
+                               {"status.podIP", "10.0.0." + std::to_string(pods.size() + 1)},
+                               {"metadata.annotations['batch.kubernetes.io/job-completion-index']", index},
+                               {"metadata.labels['training.kubeflow.org/replica-index']", index}});
+    if (!index_variable.empty()) env[index_variable] = index;
+    pods.push_back({host + suffix, std::move(env)});
+  }
+}
+
+/// What paddle-operator adds to its pods: a ConfigMap, and variables of the container.
+void as_paddle_operator(Json const& object, std::vector<Pod>& pods) {
+  auto const& spec = object["spec"];
+  auto const name = object["metadata"]["name"].get<std::string>();
+  bool const service = spec["intranet"] == "Service";
+  auto const servers = spec["ps"]["replicas"].get<std::int64_t>();
+  auto const trainers = spec["worker"]["replicas"].get<std::int64_t>();
+  std::vector<Pod> all;
+  add_pods(spec["ps"]["template"]["spec"], name + "-ps", "", servers, "", all);
+  add_pods(spec["worker"]["template"]["spec"], name + "-worker", "", trainers, "", all);
+  // Endpoints have port 36000 with services and a random one otherwise; PADDLE_PORT is random in both.
+  std::string list;
+  for (std::int64_t i = 0; i < servers; ++i) {
+    list += (i == 0 ? "" : ",") +
+            (service ? all[static_cast<std::size_t>(i)].host + ":36000" : "10.0.0." + std::to_string(i + 1) + ":41234");
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto& env = all[i].env;
+    bool const server = i < static_cast<std::size_t>(servers);
+    Variables const from_map{{"PADDLE_PORT", "41234"},
+                             {"PADDLE_PSERVERS_IP_PORT_LIST", list},
+                             {"PADDLE_TRAINERS_NUM", std::to_string(trainers)}};
+    env.insert(from_map.begin(), from_map.end());  // what the manifest sets goes before envFrom
+    env["POD_IP"] = service ? all[i].host : "10.0.0." + std::to_string(i + 1);
+    env["PADDLE_TRAINER_ID"] = std::to_string(server ? i : i - static_cast<std::size_t>(servers));
+    env["TRAINING_ROLE"] = env["PADDLE_TRAINING_ROLE"] = server ? "PSERVER" : "TRAINER";
+    pods.push_back(all[i]);
+  }
+}
+
+std::vector<Pod> pods_of(std::vector<Json> const& objects) {
+  std::vector<Pod> pods;
+  for (auto const& object : objects) {
+    auto const kind = object.value("apiVersion", "") + ' ' + object.value("kind", "");
+    auto const name = object["metadata"]["name"].get<std::string>();
+    if (kind == "batch/v1 Job") {
+      auto const& spec = object["spec"]["template"]["spec"];
+      add_pods(spec, name, '.' + spec["subdomain"].get<std::string>(), object["spec"]["completions"],
+               "JOB_COMPLETION_INDEX", pods);
+    } else if (kind == "batch.volcano.sh/v1alpha1 Job") {
+      for (auto const& task : object["spec"]["tasks"]) {
+        add_pods(task["template"]["spec"], name + '-' + task["name"].get<std::string>(), '.' + name, task["replicas"],
+                 "VC_TASK_INDEX", pods);
+      }
+    } else if (kind == "kubeflow.org/v1 PaddleJob") {
+      auto const& specs = object["spec"]["paddleReplicaSpecs"];
+      add_pods(specs["Master"]["template"]["spec"], name + "-master", "", specs["Master"]["replicas"], "", pods);
+      add_pods(specs["Worker"]["template"]["spec"], name + "-worker", "", specs["Worker"]["replicas"], "", pods);
+    } else if (kind == "batch.paddlepaddle.org/v1 PaddleJob") {
+      as_paddle_operator(object, pods);
+    }
+  }
+  return pods;
+}
+
+class PodRoles : public testing::TestWithParam<std::string> {};
+
+TEST_P(PodRoles, EveryPodFindsItself) {
+  auto const text = contents(fs::path(PRGEN_GOLDEN) / GetParam() / "expected.yaml");
+  auto const pods = pods_of(documents_of(text));
+  ASSERT_GE(pods.size(), 4U);
+  std::set<std::uint32_t> servers;
+  std::set<std::uint32_t> workers;
+  std::optional<std::vector<std::string>> endpoints;
+  for (auto const& pod : pods) {
+    auto env = pod.env;
+    auto const look = [&](std::string_view name) -> std::optional<std::string> {
+      auto const found = env.find(std::string(name));
+      return found == env.end() ? std::nullopt : std::optional(found->second);
+    };
+    for (auto const& [name, value] : pod_roles(look)) env[name] = value;
+    auto const roles = roles_from_env(look);
+    std::vector<std::string> list;
+    list.reserve(roles.servers.size());
+    for (auto const& server : roles.servers) list.push_back(to_string(server));
+    if (!endpoints) endpoints = list;
+    EXPECT_EQ(list, *endpoints) << "pods disagree about the servers";
+    auto& seen = roles.role == Role::server ? servers : workers;
+    EXPECT_TRUE(seen.insert(roles.index).second) << "an id twice";
+    if (roles.role == Role::server) {
+      auto const& own = roles.servers.at(roles.index);
+      // The endpoint is this pod: by its stable host name, or by its address.
+      EXPECT_TRUE(own.host == pod.host || own.host == env["POD_IP"]) << own.host << " is not " << pod.host;
+      if (look("PADDLE_PORT")) {
+        EXPECT_EQ(std::to_string(own.port), env["PADDLE_PORT"]);
+      }
+    }
+  }
+  ASSERT_TRUE(endpoints);
+  EXPECT_EQ(servers.size(), endpoints->size());
+  EXPECT_EQ(*servers.rbegin(), endpoints->size() - 1);
+  EXPECT_EQ(*workers.rbegin(), workers.size() - 1);
+  EXPECT_EQ(servers.size() + workers.size(), pods.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Job, PodRoles,
+                         testing::Values("k8s_seed000", "k8s_seed000_with_config", "k8s_old_cluster",
+                                         "k8s_document_aliases", "k8s_every_key", "k8s_without_launcher", "k8s_seed004",
+                                         "volcano_seed000", "volcano_every_key", "paddlejob_ps", "paddlejob_service",
+                                         "paddlejob_kubeflow"),
+                         [](auto const& given) { return given.param; });
+
+TEST(PodRolesOrder, ExplicitIdsGoFirstAndNothingIsSaidClearly) {
+  auto const roles = [](Variables const& env) {
+    return pod_roles([&](std::string_view name) -> std::optional<std::string> {
+      auto const found = env.find(std::string(name));
+      return found == env.end() ? std::nullopt : std::optional(found->second);
+    });
+  };
+  EXPECT_TRUE(roles({{"TRAINING_ROLE", "TRAINER"}, {"PADDLE_TRAINER_ID", "1"}, {"VC_TASK_INDEX", "0"}}).empty());
+  EXPECT_EQ(roles({{"TRAINING_ROLE", "PSERVER"}, {"VC_TASK_INDEX", "1"}})[0].first, "PADDLE_PSERVER_ID");
+  EXPECT_THROW(static_cast<void>(roles({{"TRAINING_ROLE", "TRAINER"}})), Error);
+  EXPECT_THROW(static_cast<void>(roles({{"JOB_COMPLETION_INDEX", "1"}})), Error);
+  EXPECT_THROW(static_cast<void>(roles({{"JOB_COMPLETION_INDEX", "x"}, {"PADDLE_PSERVERS_NUM", "1"}})), Error);
+}
+
+}  // namespace
