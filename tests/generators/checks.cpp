@@ -120,6 +120,13 @@ TEST(Checks, SecretsAreNotShownInMessages) {
   EXPECT_EQ(ran.err.find("hunter2"), std::string::npos);
 }
 
+TEST(Checks, BatchSystemsOfMpiNeedTheirFiles) {
+  Options const options{.backend = "mpi"};
+  EXPECT_EQ(found(good("    hpc: /opt/hpc\n"), options), "PR008 PR008 PR008");
+  EXPECT_EQ(found(good("    hpc: /opt/hpc\n    qconf: q\n    hdfs: a\n    hout: /out\n"), options), "");
+  EXPECT_EQ(found(good("    hpc: /opt/hpc\n    qconf: ''\n    hdfs: a\n    hout: /out\n"), options), "PR008");
+}
+
 TEST(Checks, PlacementWords) {
   EXPECT_EQ(found(good("    tolerations: [{key: a, operator: Equals, effect: NoSchedul}]\n")), "PR009 PR009");
   EXPECT_EQ(found(good("    tolerations: [{operator: Exists}]\n")), "");
