@@ -113,6 +113,7 @@ TEST(Dialect, FilesOfAnotherKindAreNamed) {
   };
   EXPECT_EQ(help("apiVersion: v1\nkind: Pod\n"), "PR025 this is a Kubernetes manifest already");
   EXPECT_EQ(help("train:\n  epochs: 1\n"), "PR025 this looks like a model's config.yaml");
+  EXPECT_TRUE(holds(prgen({"check", "-"}, with(good(), "engine", "Engine")).err, "did you mean 'engine'?"));
   EXPECT_EQ(help("x: 1\n"), "PR025 there is neither 'engine:' nor 'backend:' at the top of the file");
   EXPECT_EQ(help("just words\n").substr(0, 5), "PR007");
   EXPECT_EQ(help("engine: 3\n").substr(0, 5), "PR007");
