@@ -72,8 +72,6 @@ if(TARGET prgen)
   prdist_check(generators.mpirun 120 generators/scripts.py mpirun $<TARGET_FILE:prgen> ${work}/mpirun)
   prdist_check(generators.paddlecloud 60 generators/scripts.py paddlecloud $<TARGET_FILE:prgen> ${work}/paddlecloud)
   prdist_check(generators.local 120 generators/scripts.py local $<TARGET_FILE:prgen> ${work}/local $<TARGET_FILE:prrun>)
-  prdist_check(generators.speed 120 ../bench/generators/prgen_vs_kustomize.py
-    $<TARGET_FILE:prgen> ${golden}/k8s_every_key/backend.yaml)
   prdist_check(generators.cluster 300 generators/cluster.py $<TARGET_FILE:prgen> ${golden})
 endif()
 
