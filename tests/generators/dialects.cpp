@@ -143,9 +143,9 @@ TEST(ModelConfig, AllThreeForms) {
     return read_model_config(*document, diagnostics);
   };
   Diagnostics none;
-  auto const seed = model("train:\n  trainer: {strategy: async, threads: 7}\n", none);
-  EXPECT_EQ(seed.threads.value, 7);
-  EXPECT_EQ(seed.strategy.value, "async");
+  auto const plain = model("train:\n  trainer: {strategy: async, threads: 7}\n", none);
+  EXPECT_EQ(plain.threads.value, 7);
+  EXPECT_EQ(plain.strategy.value, "async");
   auto const runners = model(
       "mode: b\nrunner:\n- {name: a, device: cpu}\n- {name: b, device: GPU, fleet_mode: Collective}\nphase:\n- "
       "{thread_num: 3}\n- {thread_num: 9}\n",
