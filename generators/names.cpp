@@ -117,7 +117,7 @@ std::string mount_fault(std::string_view text) {
 
 std::string folder_fault(std::string_view text) {
   if (text.empty()) return "is empty";
-  if (text == "." || text == "..") return concat("'", text, "' is a folder that is there already");
+  if (text == "." || text == "..") return concat("is '", text, "', which names another folder");
   if (text.size() > 255) return concat("has ", text.size(), " characters; 255 is the most");
   for (auto const c : text) {
     if (c == '/') return "has a '/' in it";
