@@ -51,9 +51,7 @@ void check_paddlecloud(JobSpec& job, Diagnostics& diagnostics) {
     missing(job, "cluster_type", "the kind of PaddleCloud cluster", "write cluster_type: mpi or cluster_type: k8s",
             diagnostics);
   }
-  if (job.job_name.value.find_first_of("/\n") != std::string::npos) {
-    diagnostics.error("PR011", job.job_name.where, "a job's name has no '/' and no line break", "take it away");
-  }
+  check_folder(job.job_name, diagnostics);
   bool const gpu = job.model.device.value == "gpu";
   bool const collective = job.model.fleet_mode.value == "collective" || job.collective();
   if (job.cluster_type.value == "mpi" && (gpu || collective)) {

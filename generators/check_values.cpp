@@ -9,6 +9,7 @@
 
 #include "names.hpp"
 #include "quantity.hpp"
+#include "secrecy.hpp"
 #include "suggest.hpp"
 
 namespace prdist::gen {
@@ -31,15 +32,6 @@ constexpr std::array set_by_prgen{"TRAINING_ROLE",
                                   "JOB_NAME",
                                   "JOB_PATH",
                                   "PRDIST_CONFIG"};
-
-bool sounds_secret(std::string name) {
-  for (auto& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  for (std::string_view const end : {"PASSWORD", "PASSWD", "SECRET", "SECRET_KEY", "SECRETKEY", "TOKEN", "ACCESS_KEY",
-                                     "API_KEY", "PRIVATE_KEY", "_AK", "_SK", "_UGI"}) {
-    if (name.ends_with(end)) return true;
-  }
-  return name == "AK" || name == "SK";
-}
 
 void one_of(Text const& text, std::vector<std::string> const& choices, Diagnostics& diagnostics) {
   if (!text.given || std::find(choices.begin(), choices.end(), text.value) != choices.end()) return;
@@ -74,6 +66,14 @@ void check_label(Text const& text, Diagnostics& diagnostics) {
   diagnostics.error(
       "PR011", text.where, concat("'", text.value, "' is not a name that Kubernetes takes: it ", fault),
       better.empty() ? "begin with a lower-case letter; then letters, digits and '-'" : concat("write ", better));
+}
+
+void check_folder(Text const& text, Diagnostics& diagnostics) {
+  if (!text.given) return;
+  if (auto const fault = folder_fault(text.value); !fault.empty()) {
+    diagnostics.error("PR011", text.where, concat("a job's name becomes a folder's, and this one ", fault),
+                      "write letters, digits, '-', '_' and '.'");
+  }
 }
 
 void check_quantity(Text const& text, bool bytes, Diagnostics& diagnostics) {
@@ -129,7 +129,7 @@ void check_env(JobSpec const& job, Options const& options, Diagnostics& diagnost
     } else if (std::find(set_by_prgen.begin(), set_by_prgen.end(), name.value) != set_by_prgen.end()) {
       diagnostics.error("PR023", name.where, concat(name.value, " is set by prgen for every pod"),
                         "take it away; server_num, trainer_num, port and job_path decide it");
-    } else if (sounds_secret(name.value) && !value.value.empty()) {
+    } else if (holds_secret(name.value, value.value)) {
       std::string const message = concat(name.value, " sounds like a secret, and a manifest is no place for one");
       std::string const help =
           concat("put it into a Secret and write submit.secrets: [{env: ", name.value, ", secret: NAME, key: KEY}]");

@@ -10,6 +10,8 @@
 namespace prdist::gen {
 
 void check_label(Text const& text, Diagnostics& diagnostics);
+/// A job's name outside Kubernetes, where it may become a folder's.
+void check_folder(Text const& text, Diagnostics& diagnostics);
 void check_quantity(Text const& text, bool bytes, Diagnostics& diagnostics);
 void check_image(Text const& text, Diagnostics& diagnostics);
 void check_mount(Text const& text, Diagnostics& diagnostics);

@@ -221,14 +221,22 @@ void check_machines(JobSpec& job, Diagnostics& diagnostics) {
     }
     if (!job.slots.given) job.slots.value = (ranks + hosts - 1) / hosts;
   }
-  if (job.job_name.given && job.job_name.value.find_first_of("/\n") != std::string::npos) {
-    diagnostics.error("PR011", job.job_name.where, "a job's name has no '/' and no line break", "take it away");
+  check_folder(job.job_name, diagnostics);
+  if (job.hpc.given) {
+    // submit.sh would hand over empty words, which qsub_f takes for the names of files.
+    auto const need = [&](Text const& text, std::string const& path, std::string const& what, std::string const& help) {
+      if (text.value.empty()) missing(job, path, what, help, diagnostics);
+    };
+    need(job.qconf, "submit.qconf", "the configuration that qsub_f reads", "add for example qconf: ./qconf.conf");
+    need(job.fs_name, "fs.name", "the file system of the job", "add for example name: hdfs://host:port below fs");
+    need(job.fs_output, "fs.output", "where the output goes", "add for example output: /user/me/out below fs");
   }
 }
 
 /// What prrun would refuse.
 void check_local(JobSpec const& job, Diagnostics& diagnostics) {
   check_env(job, {}, diagnostics);
+  check_folder(job.job_name, diagnostics);
   constexpr std::int64_t most = 1024;
   if (job.server_num.value == 0 && !job.parameter_servers()) {
     diagnostics.error("PR023", job.mode.where,

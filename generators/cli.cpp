@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <prdist/core/text.hpp>
 #include <prdist/version.hpp>
@@ -98,7 +99,9 @@ void declare(CLI::App& app, Invocation& call, Words& words) {
   app.add_option("--duplicate-keys", words.duplicates, "error, or last: the last of equal keys counts")
       ->type_name("RULE")
       ->check(CLI::IsMember({"error", "last"}));
-  app.add_option("--max-errors", call.report.max_errors, "errors that the text form shows; 0 is all")->type_name("N");
+  app.add_option("--max-errors", call.report.max_errors, "errors that the text form shows; 0 is all")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--error-on-warning", call.error_on_warning, "warnings end with exit code 1, too");
   app.add_flag("-q,--quiet", call.quiet, "no notes and no warnings");
   app.add_option("--color,--colour", words.colour, "auto, always or never")
@@ -114,6 +117,26 @@ bool colour(std::string const& when, bool terminal) {
   return terminal && (no == nullptr || *no == '\0');
 }
 
+/// Words that a command would ignore, and a first word that is neither a command nor a file.
+std::string stray_words(Invocation const& call, Words const& words) {
+  auto const& given = words.positionals;
+  if (call.live && call.command != "diff") return "--live belongs to diff: prgen diff backend.yaml --live";
+  if (call.command == "init" && !given.empty()) {
+    return concat("init takes no words: prgen init --backend ", find_target(given[0]) != nullptr ? given[0] : "k8s");
+  }
+  if (call.command == "schema" && !given.empty()) return "schema takes no words: it is the same for every file";
+  if (call.command == "completion" && given.size() > 1) return "completion takes one word: bash, zsh or fish";
+  if (call.command != "render" || given.empty()) return {};
+  std::error_code error;
+  auto const& first = given.front();
+  if (first == "-" || std::filesystem::exists(first, error)) return {};
+  std::vector<std::string> known;
+  for (auto const& [name, command] : commands()) known.push_back(name);
+  auto const meant = did_you_mean(first, known);
+  if (meant.empty()) return {};
+  return concat("'", first, "' is neither a command nor a file: did you mean 'prgen ", meant, "'?");
+}
+
 /// Empty, or what is wrong.
 std::string interpret(Words& words, bool terminal, Invocation& call) {
   if (!words.positionals.empty() && commands().contains(words.positionals.front())) {
@@ -121,6 +144,7 @@ std::string interpret(Words& words, bool terminal, Invocation& call) {
     words.positionals.erase(words.positionals.begin());
   }
   call.words = words.positionals;
+  if (auto wrong = stray_words(call, words); !wrong.empty()) return wrong;
   call.words.insert(call.words.end(), words.files.begin(), words.files.end());
   call.options.profile = words.profile == "legacy" ? Profile::legacy : Profile::safe;
   call.options.reading.last_duplicate_wins = words.duplicates == "last";
@@ -131,7 +155,8 @@ std::string interpret(Words& words, bool terminal, Invocation& call) {
                                                        : ReportFormat::text;
   std::string_view kube = words.kube;
   if (kube.starts_with('v')) kube.remove_prefix(1);
-  auto const minor = kube.starts_with("1.") ? kube.substr(2, kube.find('.', 2) - 2) : std::string_view{};
+  // Vendors write 1.30+ and 1.30.2-gke.1.
+  auto const minor = kube.starts_with("1.") ? kube.substr(2, kube.find_first_of(".+-", 3) - 2) : std::string_view{};
   if (!parse_number(minor, call.options.kube_minor) || call.options.kube_minor < 0) {
     return concat("--kube-version: '", words.kube, "' is not a version of Kubernetes: write for example 1.29");
   }
@@ -148,7 +173,8 @@ std::string interpret(Words& words, bool terminal, Invocation& call) {
     std::vector<std::string> known;
     for (auto const& target : targets()) known.emplace_back(target.name);
     if (find_target(name) == nullptr) {
-      auto const meant = did_you_mean(name, known);
+      auto meant = did_you_mean(name, known);
+      if (meant.empty() && !did_you_mean(name, std::vector<std::string>{"kubernetes"}).empty()) meant = "k8s";
       return concat("--backend: '", name, "' is not known",
                     meant.empty() ? ": k8s, volcano, paddlejob, mpi, paddlecloud or local"
                                   : concat(": did you mean '", meant, "'?"));
@@ -179,11 +205,6 @@ Diagnostics filtered(Diagnostics const& all, bool quiet) {
   return shown;
 }
 
-bool has_warning(Diagnostics const& diagnostics) {
-  auto const list = diagnostics.sorted();
-  return std::any_of(list.begin(), list.end(), [](Diagnostic const& d) { return d.severity == Severity::warning; });
-}
-
 int execute(Invocation const& call, std::istream& in, std::ostream& out, std::ostream& err) {
   Diagnostics diagnostics;
   Context context{call, in, diagnostics};
@@ -198,7 +219,7 @@ int execute(Invocation const& call, std::istream& in, std::ostream& out, std::os
     diagnostics.error({}, {}, error.what());
     code = exit_io;
   }
-  if (code == exit_ok && call.error_on_warning && has_warning(diagnostics)) code = diff ? exit_usage : exit_invalid;
+  if (code == exit_ok && call.error_on_warning && diagnostics.warned()) code = diff ? exit_usage : exit_invalid;
   err << report(filtered(diagnostics, call.quiet), call.report);
   if (code == exit_ok || (diff && code == 1)) {
     out << context.out;
@@ -224,6 +245,7 @@ int run(std::vector<std::string> const& words, std::istream& in, std::ostream& o
   app.get_formatter()->column_width(34);
   app.footer(notes);
   declare(app, call, raw);
+  if (own.size() == 1 && own.front() == "help") own.front() = "--help";
   std::reverse(own.begin(), own.end());  // the order that CLI11 takes words in
   try {
     app.parse(own);
@@ -234,11 +256,11 @@ int run(std::vector<std::string> const& words, std::istream& in, std::ostream& o
     out << version_text.what() << '\n';
     return out.flush() ? exit_ok : exit_io;
   } catch (CLI::ParseError const& error) {
-    err << "prgen: error: " << error.what() << "; prgen --help shows the flags\n";
+    err << "prgen: error: " << printable(error.what()) << "; prgen --help shows the flags\n";
     return exit_usage;
   }
   if (auto const wrong = interpret(raw, terminal, call); !wrong.empty()) {
-    err << "prgen: error: " << wrong << '\n';
+    err << "prgen: error: " << printable(wrong) << '\n';
     return exit_usage;
   }
   if (dashes != words.end() && call.options.command.empty()) {

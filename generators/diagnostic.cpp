@@ -18,6 +18,7 @@ void Diagnostics::add(Diagnostic diagnostic) {
     }
   }
   if (diagnostic.severity == Severity::error) ++errors_;
+  if (diagnostic.severity == Severity::warning) ++warnings_;
   list_.push_back(std::move(diagnostic));
 }
 

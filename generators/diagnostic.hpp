@@ -45,6 +45,7 @@ class Diagnostics {
   }
 
   [[nodiscard]] bool failed() const noexcept { return errors_ != 0; }
+  [[nodiscard]] bool warned() const noexcept { return warnings_ != 0; }
   /// Whether an error was found at the key `path`, above it, or at a key that was probably meant to be it.
   [[nodiscard]] bool mentions(std::string_view path) const;
   [[nodiscard]] std::size_t errors() const noexcept { return errors_; }
@@ -57,6 +58,7 @@ class Diagnostics {
 
   std::vector<Diagnostic> list_;
   std::size_t errors_ = 0;
+  std::size_t warnings_ = 0;
 };
 
 }  // namespace prdist::gen

@@ -115,6 +115,17 @@ std::string mount_fault(std::string_view text) {
   return {};
 }
 
+std::string folder_fault(std::string_view text) {
+  if (text.empty()) return "is empty";
+  if (text == "." || text == "..") return concat("is '", text, "', which names another folder");
+  if (text.size() > 255) return concat("has ", text.size(), " characters; 255 is the most");
+  for (auto const c : text) {
+    if (c == '/') return "has a '/' in it";
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return "has a control character in it";
+  }
+  return {};
+}
+
 std::string host_fault(std::string_view text) {
   auto host = text;
   if (auto const sign = host.find('@'); sign != std::string_view::npos) {

@@ -27,6 +27,10 @@ namespace prdist::gen {
 /// An absolute path without '..' and without ':', which mounts do not take.
 [[nodiscard]] std::string mount_fault(std::string_view text);
 
+/// What hinders a job's name from being the name of a folder, for targets that are no Kubernetes; empty when nothing
+/// does.
+[[nodiscard]] std::string folder_fault(std::string_view text);
+
 /// A host name or address that no program can take for an option; user@ in front is allowed.
 [[nodiscard]] std::string host_fault(std::string_view text);
 

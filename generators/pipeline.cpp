@@ -43,7 +43,7 @@ std::optional<Job> load(SourcePtr const& file, SourcePtr const& config, Options 
     if (auto const model = read_yaml(config, reading, diagnostics)) {
       spec->model = read_model_config(*model, diagnostics);
     }
-    if (config->text.size() > largest_config_map) {
+    if (config->text.size() > largest_config_map && config->text.size() <= reading.max_bytes) {
       diagnostics.error("PR003", {config, 0, 0, 1, {}},
                         concat("the file has ", config->text.size(), " bytes; a ConfigMap takes ", largest_config_map),
                         "put large data on a volume");

@@ -22,6 +22,16 @@ constexpr std::string_view writers[] = {"q", "block", "num", "tree", "part", "sh
 
 /// Refuses every {{ }} that is not a call of one of the writers: inja writes bare strings raw.
 void lint(std::string const& name, std::string_view text) {
+  auto const line_of = [&](std::size_t i) {
+    return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(i), '\n');
+  };
+  for (std::size_t i = 0; (i = text.find("##", i)) != std::string_view::npos; i += 2) {
+    auto const begin = text.rfind('\n', i) + 1;  // npos + 1 is the beginning
+    if (text.find_first_not_of(" \t", begin) != i) continue;
+    throw TemplateError(
+        concat(name, ".inja:", line_of(i),
+               ": inja takes a line that begins with ## for a statement; write {% %}, or # for a comment"));
+  }
   for (std::size_t i = 0; (i = text.find("{{", i)) != std::string_view::npos; i += 2) {
     auto rest = text.substr(i + 2);
     while (!rest.empty() && (rest.front() == ' ' || rest.front() == '-')) rest.remove_prefix(1);
@@ -30,10 +40,8 @@ void lint(std::string const& name, std::string_view text) {
     bool known = false;
     for (auto const writer : writers) known = known || word == writer;
     if (known && open != std::string_view::npos) continue;
-    std::size_t line = 1;
-    for (auto const c : text.substr(0, i)) line += c == '\n' ? 1 : 0;
     throw TemplateError(
-        concat(name, ".inja:", line, ": a value is written raw: ", rest.substr(0, rest.find('}')),
+        concat(name, ".inja:", line_of(i), ": a value is written raw: ", rest.substr(0, rest.find('}')),
                "; write it through q(), block(), num(), tree(), part(), sh(), args(), ini() or word()"));
   }
 }

@@ -7,6 +7,7 @@
 #include <prdist/version.hpp>
 
 #include "catalogue.hpp"
+#include "secrecy.hpp"
 
 namespace prdist::gen {
 
@@ -16,8 +17,8 @@ using Json = nlohmann::ordered_json;
 
 std::string place(Where const& where) {
   if (!where.source) return "prgen";
-  if (where.line == 0) return where.source->name;
-  return concat(where.source->name, ':', where.line, ':', where.column);
+  if (where.line == 0) return printable(where.source->name);
+  return concat(printable(where.source->name), ':', where.line, ':', where.column);
 }
 
 std::string sentence(Diagnostic const& d) {
@@ -36,11 +37,11 @@ std::string text(Diagnostics const& diagnostics, ReportOptions const& options) {
                                : d.severity == Severity::warning ? "1;35"
                                                                  : "1;36";
     out += concat(paint("1", concat(place(d.where), ':')), ' ', paint(colour, concat(name_of(d.severity), ':')), ' ',
-                  sentence(d));
+                  printable(sentence(d)));
     if (!d.code.empty()) out += concat(" [", d.code, ']');
     out += '\n';
-    if (d.code != "PR017") out += snippet(d.where);  // the line holds a secret, and logs are kept
-    if (!d.help.empty()) out += concat("  ", paint("1;32", "help:"), ' ', d.help, '\n');
+    if (d.code != "PR017" && !secret_line(d.where)) out += snippet(d.where);  // logs are kept
+    if (!d.help.empty()) out += concat("  ", paint("1;32", "help:"), ' ', printable(d.help), '\n');
   }
   if (options.max_errors != 0 && errors > options.max_errors) {
     out += concat("prgen: note: ", errors - options.max_errors, " more errors; --max-errors=0 shows all\n");
@@ -83,6 +84,8 @@ std::string github(Diagnostics const& diagnostics) {
         out += "%3A";
       else if (property && c == ',')
         out += "%2C";
+      else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
+        out += printable(std::string_view(&c, 1));
       else
         out += c;
     }

@@ -32,7 +32,44 @@ std::size_t sequence_length(std::string_view text, std::size_t i) {
   return 0;
 }
 
+/// Whether the sequence of `length` bytes at `i` is shown by a terminal as itself.
+bool shows(std::string_view text, std::size_t i, std::size_t length) {
+  auto const byte = [&](std::size_t k) { return static_cast<unsigned>(static_cast<unsigned char>(text[i + k])); };
+  if (length == 0) return false;
+  if (length == 1) return byte(0) >= 0x20 && byte(0) != 0x7F;
+  if (length == 2) return byte(0) != 0xC2 || byte(1) >= 0xA0;  // U+0080 to U+009F are controls, too
+  if (length > 3) return true;
+  auto const code = (byte(0) & 0x0FU) << 12U | (byte(1) & 0x3FU) << 6U | (byte(2) & 0x3FU);
+  return !(code >= 0x2028 && code <= 0x202E) && !(code >= 0x2066 && code <= 0x2069) && code != 0xFEFF;
+}
+
 }  // namespace
+
+std::string printable(std::string_view text) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    auto const length = sequence_length(text, i);
+    if (shows(text, i, length)) {
+      out += text.substr(i, length);
+      i += length;
+      continue;
+    }
+    for (auto const end = i + std::max<std::size_t>(length, 1); i < end; ++i) {
+      auto const byte = static_cast<unsigned char>(text[i]);
+      if (byte == '\n') {
+        out += "\\n";
+      } else if (byte == '\r') {
+        out += "\\r";
+      } else if (byte == '\t') {
+        out += "\\t";
+      } else {
+        out += concat("\\x", digits[byte >> 4U], digits[byte & 0xFU]);
+      }
+    }
+  }
+  return out;
+}
 
 std::string_view Source::line(std::size_t number) const {
   std::string_view rest = text;
@@ -62,9 +99,13 @@ std::string snippet(Where const& where) {
   constexpr std::size_t longest = 200;  // of a line that is shown; a caret behind it helps nobody
   auto const start = std::min(where.column == 0 ? 0 : where.column - 1, line.size());
   std::string shown;
-  for (auto const c : line.substr(0, longest)) {
-    auto const byte = static_cast<unsigned char>(c);
-    shown += (byte < 0x20 && c != '\t') || byte == 0x7F ? '?' : c;  // nothing of the file steers the terminal
+  for (std::size_t i = 0; i < std::min(longest, line.size());) {
+    auto const length = std::max<std::size_t>(sequence_length(line, i), 1);
+    // Nothing of the file steers the terminal. What stands for it is as wide as the line below holds it to be.
+    shown += line[i] == '\t' || shows(line, i, sequence_length(line, i)) ? line.substr(i, length)
+             : length >= 3                                               ? "??"
+                                                                         : "?";
+    i += length;
   }
   if (start >= longest) return concat("  ", shown, "\n");
   std::string under;

@@ -24,6 +24,9 @@ class Builder : public YAML::EventHandler {
 
   [[nodiscard]] std::vector<Node> take() { return std::move(documents_); }
 
+  /// Where the innermost list or map that has not ended begins; no line when there is none.
+  [[nodiscard]] Where innermost() const { return open_.empty() ? Where{} : open_.back().node.where; }
+
   void OnDocumentStart(YAML::Mark const&) override {
     anchors_.clear();
     open_.clear();
@@ -78,17 +81,22 @@ class Builder : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
+  /// What a value costs, with everything below it.
+  struct Size {
+    std::size_t nodes = 1;
+    std::size_t bytes = 0;
+  };
   struct Open {
     Node node;
     YAML::anchor_t anchor = 0;
-    std::size_t size = 1;
+    Size size{};
     bool has_key = false;
     Node key{};
     std::map<std::string, std::size_t> seen{};  // key to its place among the entries
   };
   struct Anchored {
     Node node;
-    std::size_t size = 1;
+    Size size{};
   };
 
   [[nodiscard]] Where where(YAML::Mark const& mark, std::size_t length) const {
@@ -102,7 +110,8 @@ class Builder : public YAML::EventHandler {
         tag == "tag:yaml.org,2002:map" || tag == "tag:yaml.org,2002:seq") {
       return;
     }
-    diagnostics_.error("PR005", at, concat("the tag '", tag.substr(0, 60), "' is not read here"), "take the tag away");
+    // The tag is not repeated: a password may begin with '!'.
+    diagnostics_.error("PR005", at, "tags are not read here", "take the tag away; quote a value that begins with '!'");
   }
 
   /// yaml-cpp takes the end of the file for the end of a quote.
@@ -122,8 +131,16 @@ class Builder : public YAML::EventHandler {
     throw Stop{};
   }
 
-  void count(std::size_t more, Where const& at) {
-    nodes_ += more;
+  void count(Size const& more, Where const& at) {
+    nodes_ += more.nodes;
+    bytes_ += more.bytes;
+    // An escape can stand for one byte more than it has, hence twice.
+    if (bytes_ > 2 * options_.max_bytes) {
+      diagnostics_.error("PR003", at,
+                         concat("the file holds more than ", 2 * options_.max_bytes, " bytes, aliases written out"),
+                         "a job description has some kilobytes: write the values out that are needed");
+      throw Stop{};
+    }
     if (nodes_ > options_.max_nodes) {
       diagnostics_.error("PR003", at,
                          concat("the file holds more than ", options_.max_nodes, " values, aliases written out"),
@@ -138,7 +155,7 @@ class Builder : public YAML::EventHandler {
     fresh.node.where = where(mark, 1);
     fresh.anchor = anchor;
     check_tag(tag, fresh.node.where);
-    count(1, fresh.node.where);
+    count({}, fresh.node.where);
     if (open_.size() >= options_.max_depth) {
       diagnostics_.error("PR003", fresh.node.where, concat("values are nested more than ", options_.max_depth, " deep"),
                          "a job description needs five levels: look for a bracket that is not closed");
@@ -155,18 +172,20 @@ class Builder : public YAML::EventHandler {
   }
 
   void finish(Node node, YAML::anchor_t anchor) {
-    count(1, node.where);
-    if (anchor != 0) anchors_[anchor] = {node, 1};
-    place(std::move(node), 1);
+    Size const size{1, node.text.size()};
+    count(size, node.where);
+    if (anchor != 0) anchors_[anchor] = {node, size};
+    place(std::move(node), size);
   }
 
-  void place(Node node, std::size_t size) {
+  void place(Node node, Size const& size) {
     if (open_.empty()) {
       documents_.push_back(std::move(node));
       return;
     }
     auto& parent = open_.back();
-    parent.size += size;
+    parent.size.nodes += size.nodes;
+    parent.size.bytes += size.bytes;
     if (parent.node.kind == Node::Kind::sequence) {
       parent.node.items.push_back(std::move(node));
     } else if (!parent.has_key) {
@@ -216,6 +235,7 @@ class Builder : public YAML::EventHandler {
   std::map<YAML::anchor_t, Anchored> anchors_;
   std::vector<Node> documents_;
   std::size_t nodes_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 /// Line and column of byte `offset`.
@@ -235,8 +255,7 @@ Where place_of(SourcePtr const& source, std::size_t offset) {
 bool readable(SourcePtr const& source, ReadOptions const& options, Diagnostics& diagnostics) {
   Where const whole{source, 0, 0, 1, {}};
   if (source->text.size() > options.max_bytes) {
-    diagnostics.error("PR003", whole,
-                      concat("the file has ", source->text.size(), " bytes, more than ", options.max_bytes),
+    diagnostics.error("PR003", whole, concat("the file has more than ", options.max_bytes, " bytes"),
                       "a job description has some kilobytes: is this the right file?");
     return false;
   }
@@ -250,13 +269,16 @@ bool readable(SourcePtr const& source, ReadOptions const& options, Diagnostics& 
 }
 
 /// yaml-cpp names what it wanted; people need what to do.
-std::string syntax_help(std::string const& message, std::string_view line) {
+std::string syntax_help(std::string const& message, std::string_view line, std::size_t column) {
+  if (column > 1 && column <= line.size() && (line[column - 2] == '"' || line[column - 2] == '\'')) {
+    return "something stands behind the closing quote: put the whole value into quotes, and double those inside it";
+  }
   if (line.find('\t') != std::string_view::npos) return "a tab cannot indent in YAML: write spaces";
+  if (message.find("end of sequence flow") != std::string::npos) return "close the list with ']'";
+  if (message.find("end of map flow") != std::string::npos) return "close the map with '}'";
   if (message.find("end of map") != std::string::npos || message.find("illegal map value") != std::string::npos) {
     return "look at the indentation of this line and the one above, and for a ': ' inside a value that is not quoted";
   }
-  if (message.find("end of sequence flow") != std::string::npos) return "close the list with ']'";
-  if (message.find("end of map flow") != std::string::npos) return "close the map with '}'";
   if (message.find("End of file") != std::string::npos || message.find("EOF") != std::string::npos) {
     return "a quote is opened and never closed";
   }
@@ -279,8 +301,14 @@ std::optional<std::vector<Node>> read_yaml_documents(SourcePtr const& source, Re
   } catch (YAML::Exception const& error) {
     auto const line = static_cast<std::size_t>(error.mark.line < 0 ? 0 : error.mark.line) + 1;
     auto const column = static_cast<std::size_t>(error.mark.column < 0 ? 0 : error.mark.column) + 1;
-    diagnostics.error("PR001", {source, line, column, 1, {}}, concat("this is not YAML: ", error.msg),
-                      syntax_help(error.msg, source->line(line)));
+    auto message = error.msg;
+    // Behind the colon stands what the file calls it, and a password may begin with '*'.
+    if (message.starts_with("the referenced anchor")) message = message.substr(0, message.find(':'));
+    Where where{source, line, column, 1, {}};
+    // The end of the file is where it was noticed; the bracket is what has to be looked at.
+    if (message.ends_with("flow not found") && builder.innermost().line != 0) where = builder.innermost();
+    diagnostics.error("PR001", where, concat("this is not YAML: ", message),
+                      syntax_help(error.msg, source->line(line), column));
     return std::nullopt;
   }
   return builder.take();
@@ -292,6 +320,13 @@ std::optional<Node> read_yaml(SourcePtr const& source, ReadOptions const& option
   if (documents->empty() || (documents->size() == 1 && documents->front().kind == Node::Kind::null)) {
     diagnostics.error("PR001", {source, 0, 0, 1, {}}, "the file is empty",
                       "prgen init --backend k8s writes one to begin with");
+    return std::nullopt;
+  }
+  if (documents->size() > 1 && source->text.find("---") == std::string::npos) {
+    // yaml-cpp begins anew behind a value that is closed already.
+    diagnostics.error("PR001", (*documents)[1].where,
+                      "this is not YAML: something stands behind a value that has ended",
+                      "put the whole value into quotes, and double those inside it");
     return std::nullopt;
   }
   if (documents->size() > 1) {

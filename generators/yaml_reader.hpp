@@ -14,7 +14,7 @@ namespace prdist::gen {
 
 struct ReadOptions {
   bool last_duplicate_wins = false;  ///< with a warning; an error otherwise
-  std::size_t max_bytes = 1 << 20;
+  std::size_t max_bytes = 1 << 20;   ///< of the file; of its values, aliases written out, twice as many
   std::size_t max_depth = 64;
   std::size_t max_nodes = 20'000;  ///< with aliases written out
 };

@@ -49,6 +49,14 @@ std::string shown(Json const& value) {
 void compare(std::string const& object, std::string const& path, Json const& before, Json const& after,
              std::string& out) {
   if (before == after) return;
+  // A Job's pods cannot be changed: the apiserver refuses it, so it is said here.
+  auto const fixed = [&](std::string const& place) {
+    bool const pods =
+        object.starts_with("Job/") &&
+        (place.starts_with("spec.template") || place == "spec.completionMode" || place == "spec.completions" ||
+         place.starts_with("spec.successPolicy") || place.starts_with("spec.podFailurePolicy"));
+    return pods ? "  (cannot be changed in place: delete the Job and create it again)" : "";
+  };
   bool const maps = before.is_object() && after.is_object();
   if (maps || (before.is_array() && after.is_array())) {
     auto const a = maps ? before : keyed(before);
@@ -60,18 +68,15 @@ void compare(std::string const& object, std::string const& path, Json const& bef
       if (b.contains(key)) {
         compare(object, below(key), value, b[key], out);
       } else {
-        out += concat("- ", object, ' ', below(key), ": ", shown(value), '\n');
+        out += concat("- ", object, ' ', below(key), ": ", shown(value), fixed(below(key)), '\n');
       }
     }
     for (auto const& [key, value] : b.items()) {
-      if (!a.contains(key)) out += concat("+ ", object, ' ', below(key), ": ", shown(value), '\n');
+      if (!a.contains(key)) out += concat("+ ", object, ' ', below(key), ": ", shown(value), fixed(below(key)), '\n');
     }
     return;
   }
-  // A Job's pods cannot be changed: the apiserver refuses it, so it is said here.
-  bool const fixed = object.starts_with("Job/") && (path.starts_with("spec.template") || path == "spec.completionMode");
-  out += concat("~ ", object, ' ', path, ": ", shown(before), " -> ", shown(after),
-                fixed ? "  (cannot be changed in place: delete the Job and create it again)" : "", '\n');
+  out += concat("~ ", object, ' ', path, ": ", shown(before), " -> ", shown(after), fixed(path), '\n');
 }
 
 int live(Context& context, std::string const& text) {

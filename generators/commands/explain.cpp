@@ -52,7 +52,8 @@ int explain_command(Context& context) {
 int completion_command(Context& context) {
   constexpr std::string_view commands = "render check convert diff plan explain schema init completion";
   constexpr std::string_view flags =
-      "--backend --profile --kube-version --namespace --set --output --output-dir --template-dir --diagnostics "
+      "--file --model --backend --profile --kube-version --namespace --set --output --output-dir --template-dir "
+      "--diagnostics "
       "--duplicate-keys --color --force --error-on-warning --max-errors --quiet --live --help --version";
   auto const shell = context.invocation.words.empty() ? std::string{} : context.invocation.words.front();
   if (shell == "bash") {

@@ -69,7 +69,7 @@ std::string rights(std::vector<Json> const& objects) {
 
 std::string plan(Context& context, Job const& job, std::vector<File> const& files) {
   std::string out =
-      concat(job.spec.job_name.value.empty() ? "job" : job.spec.job_name.value, " for ", job.target, '\n');
+      concat(job.spec.job_name.value.empty() ? "job" : printable(job.spec.job_name.value), " for ", job.target, '\n');
   auto const line = [&](std::string_view title, std::string const& text) {
     out += concat("  ", title, std::string(title.size() < 14 ? 14 - title.size() : 1, ' '), text, '\n');
   };
@@ -101,8 +101,9 @@ std::string plan(Context& context, Job const& job, std::vector<File> const& file
                              " trainers"));
   }
   auto const ports = std::max<std::int64_t>(job.spec.ports_num.value + job.spec.ports_num_for_sparse.value, 1);
-  line("ports",
-       ports == 1 ? concat(job.spec.port.value) : concat(job.spec.port.value, " to ", job.spec.port.value + ports - 1));
+  if (job.spec.port.value != 0)  // PaddleCloud chooses them itself
+    line("ports", ports == 1 ? concat(job.spec.port.value)
+                             : concat(job.spec.port.value, " to ", job.spec.port.value + ports - 1));
   return out;
 }
 

@@ -3,27 +3,38 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <iterator>
-#include <map>
 #include <prdist/core/text.hpp>
 #include <set>
 
+#include "../names.hpp"
 #include "commands.hpp"
 
 namespace prdist::gen {
 
+namespace {
+
+/// A byte more than any reader takes, so that it notices; a device or a pipe without an end costs no more.
+std::string bounded(std::istream& in) {
+  std::string text(ReadOptions{}.max_bytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
+}  // namespace
+
 SourcePtr read_source(std::string const& name, std::istream& in) {
-  if (name == "-") {
-    return std::make_shared<Source const>(Source{"<stdin>", {std::istreambuf_iterator<char>(in), {}}});
-  }
+  if (name == "-") return std::make_shared<Source const>(Source{"<stdin>", bounded(in)});
   std::error_code error;
   if (std::filesystem::is_directory(name, error)) throw IoError(concat(name, ": is a folder, not a file"));
   std::ifstream file(name, std::ios::binary);
   if (!file) throw IoError(concat(name, ": cannot be read: ", std::strerror(errno)));
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  auto text = bounded(file);
   if (file.bad()) throw IoError(concat(name, ": cannot be read"));
   return std::make_shared<Source const>(Source{name, std::move(text)});
 }
@@ -59,47 +70,84 @@ std::string manifest(std::vector<File> const& files) {
 
 namespace {
 
-/// Whole or not at all: beside its place first, then renamed.
-void write_file(std::filesystem::path const& path, File const& file, bool force) {
-  std::error_code error;
-  if (!force && std::filesystem::exists(path, error)) {
-    throw IoError(concat(path.native(), ": is there already; --force replaces it"));
-  }
-  auto const partial = path.native() + ".partial";
-  {
-    std::ofstream stream(partial, std::ios::binary | std::ios::trunc);
-    stream << file.text;
-    stream.flush();
-    if (!stream) throw IoError(concat(partial, ": cannot be written: ", std::strerror(errno)));
-  }
-  if (file.executable) {
-    using std::filesystem::perms;
-    std::filesystem::permissions(partial, perms::owner_exec | perms::group_exec | perms::others_exec,
-                                 std::filesystem::perm_options::add, error);
-  }
-  std::filesystem::rename(partial, path, error);
-  if (error) throw IoError(concat(path.native(), ": cannot be written: ", error.message()));
+[[noreturn]] void cannot_write(std::string const& path, int cause) {
+  throw IoError(concat(path, ": cannot be written: ", std::strerror(cause)));
 }
 
-int write_files(Context& context, std::vector<std::pair<Job, std::vector<File>>> const& rendered) {
-  auto const& invocation = context.invocation;
-  std::filesystem::path const directory = invocation.directory;
-  std::error_code error;
+/// Whole or not at all: beside its place first, then renamed. What is left there of an earlier run is removed, never
+/// written through: it may be a link to somewhere else.
+void write_file(std::filesystem::path const& path, File const& file) {
+  auto const partial = path.native() + ".partial";
+  ::unlink(partial.c_str());
+  auto const mode = static_cast<mode_t>(file.executable ? 0777 : 0666);
+  int const descriptor = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  if (descriptor < 0) cannot_write(partial, errno);
+  int fault = 0;
+  for (std::string_view rest = file.text; !rest.empty() && fault == 0;) {
+    auto const written = ::write(descriptor, rest.data(), rest.size());
+    if (written >= 0) {
+      rest.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno != EINTR) {
+      fault = errno;
+    }
+  }
+  if (::close(descriptor) != 0 && fault == 0) fault = errno;
+  if (fault == 0 && std::rename(partial.c_str(), path.c_str()) != 0) fault = errno;
+  if (fault != 0) {
+    ::unlink(partial.c_str());
+    cannot_write(path.native(), fault);
+  }
+}
+
+using Rendered = std::pair<Job, std::vector<File>>;
+
+/// The folder of each job, in order: DIR itself for one job, one below it for each of several. Nothing when a name
+/// would lead elsewhere, or two jobs to one place.
+std::vector<std::filesystem::path> folders(Context& context, std::vector<Rendered> const& rendered) {
+  std::filesystem::path const directory = context.invocation.directory;
+  if (rendered.size() == 1) return {directory};
+  std::vector<std::filesystem::path> all;
   for (auto const& [job, files] : rendered) {
-    // One job's files stand in the folder itself; several jobs get a folder each.
-    auto const folder = rendered.size() == 1 ? directory : directory / job.spec.job_name.value;
-    std::filesystem::create_directories(folder, error);
-    if (error) throw IoError(concat(folder.native(), ": cannot be made: ", error.message()));
-    if (!invocation.force) {
-      for (auto const& file : files) {
-        if (std::filesystem::exists(folder / file.name, error)) {
-          throw IoError(concat((folder / file.name).native(), ": is there already; --force replaces it"));
-        }
+    auto const& name = job.spec.job_name;
+    auto const where = name.where.source ? name.where : Where{job.spec.source, 0, 0, 1, "job_name"};
+    if (auto const fault = folder_fault(name.value); !fault.empty()) {
+      context.diagnostics.error("PR011", where, concat("several jobs get a folder each, and the name ", fault),
+                                "write a job_name of letters, digits, '-', '_' and '.'");
+    } else if (std::find(all.begin(), all.end(), directory / name.value) != all.end()) {
+      context.diagnostics.error("PR023", where,
+                                concat("another job of this run is written to ", (directory / name.value).native()),
+                                "give each job its own name, or call prgen once for each with another -O");
+    } else {
+      all.push_back(directory / name.value);
+    }
+  }
+  return all.size() == rendered.size() ? all : std::vector<std::filesystem::path>{};
+}
+
+/// All of it is looked at before anything is written.
+int write_files(Context& context, std::vector<Rendered> const& rendered) {
+  auto const& invocation = context.invocation;
+  if (invocation.error_on_warning && context.diagnostics.warned()) return exit_invalid;
+  auto const places = folders(context, rendered);
+  if (places.empty()) return exit_invalid;
+  std::error_code error;
+  for (std::size_t i = 0; i < places.size() && !invocation.force; ++i) {
+    for (auto const& file : rendered[i].second) {
+      auto const path = places[i] / file.name;
+      if (std::filesystem::exists(std::filesystem::symlink_status(path, error))) {
+        throw IoError(concat(path.native(), ": is there already; --force replaces it"));
       }
     }
-    for (auto const& file : files) write_file(folder / file.name, file, invocation.force);
+  }
+  for (auto const& folder : places) {
+    std::filesystem::create_directories(folder, error);
+    if (error) throw IoError(concat(folder.native(), ": cannot be made: ", error.message()));
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    auto const& files = rendered[i].second;
+    for (auto const& file : files) write_file(places[i] / file.name, file);
     context.diagnostics.note(
-        concat(files.size(), files.size() == 1 ? " file" : " files", " written to ", folder.native()));
+        concat(files.size(), files.size() == 1 ? " file" : " files", " written to ", places[i].native()));
   }
   return exit_ok;
 }
@@ -116,7 +164,7 @@ int render_command(Context& context) {
   auto const jobs = load_all(context);
   if (context.diagnostics.failed()) return exit_invalid;
   Renderer renderer(template_folder(invocation.options.template_dir));
-  std::vector<std::pair<Job, std::vector<File>>> rendered;
+  std::vector<Rendered> rendered;
   rendered.reserve(jobs.size());
   for (auto const& job : jobs) {
     rendered.emplace_back(job, render(job, invocation.options, renderer, context.diagnostics));

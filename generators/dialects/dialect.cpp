@@ -153,14 +153,41 @@ void put(Node& map, std::string_view path, Node const& value) {
   put(entry->value, path.substr(dot + 1), value);
 }
 
+/// A plain word is taken as it stands, with what would be a comment in a file; lists, maps and quotes are YAML.
+std::optional<Node> flag_value(SourcePtr const& source, Diagnostics& diagnostics) {
+  auto const begin = source->text.find_first_not_of(" \t\r\n");
+  auto const end = source->text.find_last_not_of(" \t\r\n");
+  auto const word = source->text.substr(begin, end - begin + 1);
+  Node plain;
+  plain.kind = Node::Kind::scalar;
+  plain.text = word;
+  plain.where = {source, 1, begin + 1, word.size(), {}};
+  if (word.front() == '#') return plain;
+  auto value = read_yaml(source, {}, diagnostics);
+  bool const comment =
+      value && value->kind == Node::Kind::scalar && !value->quoted && word.find(" #") != std::string::npos;
+  return comment ? plain : value;
+}
+
 void apply(Node& root, std::vector<Override> const& overrides, std::span<Alias const> aliases,
            Diagnostics& diagnostics) {
   for (auto const& [path, text] : overrides) {
     auto const source = std::make_shared<Source const>(Source{concat("--set ", path), text});
-    auto const value = read_yaml(source, {}, diagnostics);
+    if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+      diagnostics.error("PR008", at({}, concat("--set ", path)), "nothing stands behind '='",
+                        "write a value; '\"\"' is an empty text");
+      continue;
+    }
+    auto value = flag_value(source, diagnostics);
     if (!value) continue;
     std::string_view wanted = path;
     if (wanted.starts_with("engine.")) wanted.remove_prefix(7);
+    for (auto const& alias : aliases) {
+      if (alias.from == wanted) {
+        wanted = alias.to;
+        break;
+      }
+    }
     // The flag and the file may spell one key differently; the flag replaces what the file says.
     for (auto const& alias : aliases) {
       Node* map = &root;
@@ -178,6 +205,18 @@ void apply(Node& root, std::vector<Override> const& overrides, std::span<Alias c
   }
 }
 
+std::vector<std::string> top_words() {
+  return {"engine", "backend"};
+}
+
+/// A key that is one of the two words that a file begins with, misspelt.
+Node const* meant_for_top(Node const& document) {
+  for (auto const& [key, value] : document.entries) {
+    if (!did_you_mean(key.text, top_words()).empty()) return &key;
+  }
+  return nullptr;
+}
+
 void not_a_backend(Node const& document, Diagnostics& diagnostics) {
   auto const where = Where{document.where.source, document.where.line, document.where.column, 1, {}};
   if (document.find("apiVersion") != nullptr && document.find("kind") != nullptr) {
@@ -187,6 +226,10 @@ void not_a_backend(Node const& document, Diagnostics& diagnostics) {
              document.find("hyper_parameters") != nullptr) {
     diagnostics.error("PR025", where, "this looks like a model's config.yaml",
                       "give it behind -m, and a backend.yaml as the file");
+  } else if (auto const* const close = meant_for_top(document); close != nullptr) {
+    diagnostics.error("PR025", at(close->where, close->text),
+                      "there is neither 'engine:' nor 'backend:' at the top of the file",
+                      concat("did you mean '", did_you_mean(close->text, top_words()), "'?"));
   } else {
     diagnostics.error("PR025", where, "there is neither 'engine:' nor 'backend:' at the top of the file",
                       "prgen init --backend k8s writes a file to begin with");

@@ -20,6 +20,9 @@ Json script_data(JobSpec const& job) {
   for (auto const& [name, value] : job.env.items) env.push_back({{"name", name.value}, {"value", value.value}});
   auto command = Json::array();
   if (job.command.given && job.launcher.value == "prrun") command = {"prrun", "mpi", "--"};
+  if (command.empty() && job.command.given && job.command.items.front().value.find('=') != std::string::npos) {
+    command = {"sh", "-c", "exec \"$@\"", "sh"};  // env would take the program for a variable
+  }
   for (auto const& word : job.command.items) command.push_back(word.value);
   return {{"name", job.job_name.value},
           {"servers", job.server_num.value},
@@ -30,6 +33,7 @@ Json script_data(JobSpec const& job) {
           {"ports_num_for_sparse", job.ports_num_for_sparse.value},
           {"nics", job.nics.value},
           {"job_path", job.job_path.value},
+          {"hosts", job.hosts.given},
           {"env", env},
           {"command", command},
           {"launcher", job.launcher.value == "prrun"},
@@ -54,7 +58,7 @@ std::vector<File> render_mpi(TargetInput const& input) {
     files.push_back({"machines", input.renderer.text("mpi_machines", list)});
   } else {
     input.diagnostics.note(
-        "no hosts are named: run.sh takes them from a file 'machines' beside it, or from $PBS_NODEFILE");
+        "no hosts are named: run.sh takes them from $PBS_NODEFILE, or from a file 'machines' beside it");
   }
   files.push_back({"run.sh", input.renderer.text("mpi_run.sh", data), true});
   files.push_back({"start.sh", input.renderer.text("mpi_start.sh", data), true});

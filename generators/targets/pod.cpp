@@ -161,7 +161,7 @@ Json command_of(JobSpec const& job, std::string_view launcher_command) {
 Json pod_data(JobSpec const& job, PodRole role, Json env) {
   append_user_env(job, env);
   auto labels = labels_of(job);
-  // The seed's labels, with the job's own name where it has a constant that mixes two jobs of one namespace.
+  // PaddleRec's labels, with the job's own name where it has a constant that mixes two jobs of one namespace.
   if (role == PodRole::server) labels["paddle-job-pserver"] = job.job_name.value;
   if (role == PodRole::trainer) labels["paddle-job"] = job.job_name.value;
   auto const component = role == PodRole::server ? "pserver" : role == PodRole::trainer ? "trainer" : "job";

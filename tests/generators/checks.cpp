@@ -120,6 +120,24 @@ TEST(Checks, SecretsAreNotShownInMessages) {
   EXPECT_EQ(ran.err.find("hunter2"), std::string::npos);
 }
 
+TEST(Checks, NamesOutsideKubernetesAreNamesOfFolders) {
+  for (auto const* const name : {"..", ".", "a/b", "/tmp", "\\e[2J"}) {
+    auto const quoted = '"' + std::string(name) + '"';
+    EXPECT_EQ(found("backend: PaddleCloud\ncluster_type: k8s\nconfig: {fs_name: a}\nsubmit: {files: x, job_name: " +
+                    quoted + "}\n"),
+              "PR011");
+    EXPECT_EQ(found(with(good(), "ctr", quoted), {.backend = "mpi"}), "PR011");
+  }
+  EXPECT_EQ(found(with(good(), "ctr", "\"it's a job\""), {.backend = "mpi"}), "");
+}
+
+TEST(Checks, BatchSystemsOfMpiNeedTheirFiles) {
+  Options const options{.backend = "mpi"};
+  EXPECT_EQ(found(good("    hpc: /opt/hpc\n"), options), "PR008 PR008 PR008");
+  EXPECT_EQ(found(good("    hpc: /opt/hpc\n    qconf: q\n    hdfs: a\n    hout: /out\n"), options), "");
+  EXPECT_EQ(found(good("    hpc: /opt/hpc\n    qconf: ''\n    hdfs: a\n    hout: /out\n"), options), "PR008");
+}
+
 TEST(Checks, PlacementWords) {
   EXPECT_EQ(found(good("    tolerations: [{key: a, operator: Equals, effect: NoSchedul}]\n")), "PR009 PR009");
   EXPECT_EQ(found(good("    tolerations: [{operator: Exists}]\n")), "");

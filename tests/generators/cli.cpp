@@ -4,6 +4,7 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <prdist/version.hpp>
@@ -34,6 +35,13 @@ TEST(Cli, UsageFaultsEndWith2AndSayWhatToDo) {
            {{}, "which file?"},
            {{"check"}, "prgen check backend.yaml"},
            {{"-", "--backend", "k9s"}, "did you mean 'k8s'?"},
+           {{"-", "--backend", "kubernets"}, "did you mean 'k8s'?"},
+           {{"chek", "-"}, "did you mean 'prgen check'?"},
+           {{"init", "volcano"}, "prgen init --backend volcano"},
+           {{"schema", "b.yaml"}, "schema takes no words"},
+           {{"completion", "bash", "zsh"}, "one word"},
+           {{"-", "--live"}, "prgen diff backend.yaml --live"},
+           {{"-", "--max-errors", "-1"}, "--max-errors"},
            {{"-", "--set", "x"}, "is not path=value"},
            {{"-", "--kube-version", "two"}, "write for example 1.29"},
            {{"-", "-o", "files"}, "-O DIR"},
@@ -76,6 +84,87 @@ TEST(Cli, FilesThatCannotBeReadOrWrittenEndWith3) {
   EXPECT_TRUE(holds(err.str(), "k8s.yaml.inja"));
 }
 
+std::vector<std::string> below(std::filesystem::path const& folder) {
+  std::vector<std::string> all;
+  for (auto const& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_directory()) all.push_back(std::filesystem::relative(entry.path(), folder).native());
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+TEST(Cli, NamesLeadNoFileOutOfTheFolder) {
+  for (auto const* const target : {"k8s", "volcano", "paddlejob", "mpi", "local"}) {
+    for (auto const* const name : {"..", ".", "'../..'", "/tmp", "'a/../../b'", "\"a\\nb\"", "''"}) {
+      TempDir const dir;
+      auto const bad = dir.file("bad.yaml", with(good(), "ctr", name));
+      auto const fine = dir.file("fine.yaml", good());
+      auto const out = (dir.path() / "out" / "below").native();
+      auto const ran = prgen({bad, fine, "--backend", target, "-o", "files", "-O", out});
+      EXPECT_EQ(ran.code, 1) << target << ' ' << name << ran.err;
+      EXPECT_TRUE(holds(ran.err, "PR011"));
+      EXPECT_EQ(below(dir.path()), (std::vector<std::string>{"bad.yaml", "fine.yaml"})) << target << ' ' << name;
+    }
+  }
+}
+
+TEST(Cli, JobsThatWouldShareAFolderAreRefusedBeforeAnyIsWritten) {
+  TempDir const dir;
+  auto const a = dir.file("a.yaml", with(good(), "  submit:", "  namespace: one\n  submit:"));
+  auto const b = dir.file("b.yaml", with(good(), "  submit:", "  namespace: two\n  submit:"));
+  auto const out = (dir.path() / "out").native();
+  EXPECT_EQ(prgen({a, b}).code, 0);
+  for (auto const* const flag : {"--force", "-q"}) {
+    auto const ran = prgen({a, b, "-o", "files", "-O", out, flag});
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_TRUE(holds(ran.err, "PR023"));
+    EXPECT_FALSE(std::filesystem::exists(out));
+  }
+  auto const nameless = with(good(), "  job_name: ctr\n", "");
+  auto const c = dir.file("c.yaml", nameless);
+  auto const d = dir.file("d.yaml", nameless);
+  auto const unnamed = prgen({c, d, "--backend", "local", "-o", "files", "-O", out});
+  EXPECT_EQ(unnamed.code, 1);
+  EXPECT_TRUE(holds(unnamed.err, "several jobs get a folder each"));
+  EXPECT_FALSE(std::filesystem::exists(out));
+  // One file that is there already keeps all others from being written.
+  auto const e = dir.file("e.yaml", with(good(), "ctr", "aaa"));
+  dir.file("out/ctr/job.yaml", "old");
+  EXPECT_EQ(prgen({e, a, "-o", "files", "-O", out}).code, 3);
+  EXPECT_EQ(below(out), std::vector<std::string>{"ctr/job.yaml"});
+  EXPECT_EQ(prgen({e, a, "-o", "files", "-O", out, "--force"}).code, 0);
+  EXPECT_EQ(below(out), (std::vector<std::string>{"aaa/job.yaml", "ctr/job.yaml"}));
+}
+
+TEST(Cli, FilesAreNotWrittenThroughLinks) {
+  TempDir const dir;
+  auto const precious = dir.file("precious", "mine");
+  auto const out = dir.path() / "out";
+  std::filesystem::create_directories(out);
+  std::filesystem::create_symlink(precious, out / "job.yaml.partial");
+  EXPECT_EQ(prgen({"-", "-o", "files", "-O", out.native()}, good()).code, 0);
+  EXPECT_EQ(contents(precious), "mine");
+  EXPECT_FALSE(std::filesystem::is_symlink(out / "job.yaml"));
+  std::filesystem::remove(out / "job.yaml");
+  std::filesystem::create_symlink(dir.path() / "nowhere", out / "job.yaml");
+  EXPECT_EQ(prgen({"-", "-o", "files", "-O", out.native()}, good()).code, 3);
+  EXPECT_EQ(prgen({"-", "-o", "files", "-O", out.native(), "--force"}, good()).code, 0);
+  EXPECT_FALSE(std::filesystem::exists(dir.path() / "nowhere"));
+  std::filesystem::create_directories(out / "job.yaml.partial/x");
+  auto const ran = prgen({"-", "-o", "files", "-O", out.native(), "--force"}, good());
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_TRUE(holds(ran.err, "job.yaml.partial: cannot be written"));
+}
+
+TEST(Cli, AnEndlessFileIsNotReadToItsEnd) {
+  auto const ran = prgen({"/dev/zero"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_TRUE(holds(ran.err, "more than 1048576 bytes [PR003]"));
+  EXPECT_EQ(prgen({"-", "-m", "/dev/zero"}, good()).code, 1);
+  std::string const large(2 << 20, 'x');
+  EXPECT_TRUE(holds(prgen({"-"}, large).err, "PR003"));
+}
+
 TEST(Cli, JsonIsAListOfTheSameObjects) {
   auto const json = nlohmann::json::parse(prgen({"-", "-o", "json"}, good()).out);
   EXPECT_EQ(json["kind"], "List");
@@ -105,12 +194,31 @@ TEST(Cli, FlagsBeatTheFile) {
   EXPECT_TRUE(holds(ran.out, "- \"./train\"\n        - \"--flag\"\n        - \"--\"\n        - \"x\"\n"));
 }
 
+TEST(Cli, SetTakesWordsAsTheyStand) {
+  auto const comment = prgen({"-", "--set", "submit.env.X=a #b", "--set", "submit.env.Y=#c"}, good());
+  EXPECT_EQ(comment.code, 0) << comment.err;
+  EXPECT_TRUE(holds(comment.out, "value: \"a #b\""));
+  EXPECT_TRUE(holds(comment.out, "value: \"#c\""));
+  auto const nothing = prgen({"-", "--set", "submit.memory="}, good());
+  EXPECT_EQ(nothing.code, 1);
+  EXPECT_TRUE(holds(nothing.err, "--set submit.memory: nothing stands behind '=' [PR008]"));
+  auto const other = prgen({"plan", "-", "--set", "submit.worker_num=3"}, good());
+  EXPECT_EQ(other.code, 0) << other.err;
+  EXPECT_TRUE(holds(other.out, "2 servers, 3 trainers"));
+  EXPECT_EQ(prgen({"-", "--kube-version", "1.30+"}, good()).code, 0);
+  EXPECT_EQ(prgen({"-", "--kube-version", "v1.30.2-gke.1"}, good()).code, 0);
+}
+
 TEST(Cli, WarningsCanBeErrorsOrSilent) {
   auto const file = with(good(), ":1.0", ":latest");
   EXPECT_EQ(prgen({"check", "-"}, file).code, 0);
   EXPECT_EQ(prgen({"check", "-", "--error-on-warning"}, file).code, 1);
   auto const strict = prgen({"-", "--error-on-warning"}, file);
   EXPECT_EQ(strict.out, "");
+  TempDir const dir;
+  auto const out = (dir.path() / "out").native();
+  EXPECT_EQ(prgen({"-", "--error-on-warning", "-o", "files", "-O", out}, file).code, 1);
+  EXPECT_FALSE(std::filesystem::exists(out)) << "files were written all the same";
   EXPECT_EQ(prgen({"-", "-q"}, file).err, "");
   EXPECT_EQ(prgen({"check", "-"}, good("    env: {A: b}\n") + "  command: [x]\n").out, "");
 }
@@ -129,6 +237,11 @@ TEST(Cli, HelpBeginsWithExamples) {
   EXPECT_EQ(help.code, 0);
   EXPECT_TRUE(help.out.starts_with("Examples:\n  prgen backend.yaml | kubectl create -f -"));
   EXPECT_TRUE(holds(help.out, "Exit codes: 0 done"));
+  std::istringstream in;
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(run({"help"}, in, out, err, false), 0);
+  EXPECT_EQ(out.str(), help.out);
   EXPECT_EQ(prgen({"--version"}).out, "prgen " + std::string(prdist::version) + "\n");
 }
 
@@ -145,6 +258,10 @@ TEST(Cli, PlanAddsUp) {
   EXPECT_TRUE(holds(listing.out, "4 GPUs"));
   auto const mpi = prgen({"plan", "-", "--backend", "mpi"}, good());
   EXPECT_TRUE(holds(mpi.out, "start.sh"));
+  auto const cloud = prgen({"plan", "-", "--set", "submit.cluster_type=k8s"},
+                           "backend: PaddleCloud\nconfig: {fs_name: a}\nsubmit: {files: x}\n");
+  EXPECT_EQ(cloud.code, 0) << cloud.err;
+  EXPECT_EQ(cloud.out.find("ports"), std::string::npos) << cloud.out;
 }
 
 TEST(Cli, DiffNamesFieldsAndWhatCannotBeChanged) {
@@ -159,6 +276,9 @@ TEST(Cli, DiffNamesFieldsAndWhatCannotBeChanged) {
   EXPECT_TRUE(holds(differs.out, "~ Job/ctr spec.ttlSecondsAfterFinished: 86400 -> 60\n"));
   EXPECT_TRUE(holds(differs.out, "env[A]"));
   EXPECT_TRUE(holds(differs.out, "cannot be changed in place"));
+  auto const added = prgen({"diff", a, dir.file("d.yaml", good("    env: {A: b}\n"))});
+  EXPECT_TRUE(added.out.starts_with("+ Job/ctr spec.template")) << added.out;
+  EXPECT_TRUE(holds(added.out, "cannot be changed in place"));
   EXPECT_EQ(prgen({"diff", a, dir.file("c.yaml", "x: 1\n")}).code, 2);
   EXPECT_EQ(prgen({"diff", a, (dir.path() / "absent").native()}).code, 3);
 }
@@ -187,7 +307,7 @@ TEST(Cli, CompletionForThreeShells) {
     auto const ran = prgen({"completion", shell});
     EXPECT_EQ(ran.code, 0);
     EXPECT_TRUE(holds(ran.out, "prgen"));
-    EXPECT_TRUE(holds(ran.out, "kube-version"));
+    for (auto const* const flag : {"kube-version", "file", "model"}) EXPECT_TRUE(holds(ran.out, flag));
   }
 }
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 SKIPPED = 77
-CASES = ["k8s_seed000", "k8s_seed000_with_config", "k8s_every_key", "k8s_without_launcher", "k8s_collective", "k8s_single"]
+CASES = ["k8s_paddlerec_doc", "k8s_paddlerec_doc_with_config", "k8s_every_key", "k8s_without_launcher", "k8s_collective", "k8s_single"]
 
 
 def kubectl(*words, **more):

@@ -113,6 +113,7 @@ TEST(Dialect, FilesOfAnotherKindAreNamed) {
   };
   EXPECT_EQ(help("apiVersion: v1\nkind: Pod\n"), "PR025 this is a Kubernetes manifest already");
   EXPECT_EQ(help("train:\n  epochs: 1\n"), "PR025 this looks like a model's config.yaml");
+  EXPECT_TRUE(holds(prgen({"check", "-"}, with(good(), "engine", "Engine")).err, "did you mean 'engine'?"));
   EXPECT_EQ(help("x: 1\n"), "PR025 there is neither 'engine:' nor 'backend:' at the top of the file");
   EXPECT_EQ(help("just words\n").substr(0, 5), "PR007");
   EXPECT_EQ(help("engine: 3\n").substr(0, 5), "PR007");
@@ -142,9 +143,9 @@ TEST(ModelConfig, AllThreeForms) {
     return read_model_config(*document, diagnostics);
   };
   Diagnostics none;
-  auto const seed = model("train:\n  trainer: {strategy: async, threads: 7}\n", none);
-  EXPECT_EQ(seed.threads.value, 7);
-  EXPECT_EQ(seed.strategy.value, "async");
+  auto const plain = model("train:\n  trainer: {strategy: async, threads: 7}\n", none);
+  EXPECT_EQ(plain.threads.value, 7);
+  EXPECT_EQ(plain.strategy.value, "async");
   auto const runners = model(
       "mode: b\nrunner:\n- {name: a, device: cpu}\n- {name: b, device: GPU, fleet_mode: Collective}\nphase:\n- "
       "{thread_num: 3}\n- {thread_num: 9}\n",

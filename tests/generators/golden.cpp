@@ -149,10 +149,10 @@ TEST_P(Document, ComesOutFieldByField) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Legacy, Document,
-                         testing::Values(std::pair("volcano_seed000_legacy", "volcano"),
+                         testing::Values(std::pair("volcano_paddlerec_doc_legacy", "volcano"),
                                          std::pair("paddlejob_ps_legacy", "paddlejob_ps"),
                                          std::pair("paddlejob_collective_legacy", "paddlejob_collective"),
-                                         std::pair("k8s_seed004_legacy", "job_v2")),
+                                         std::pair("k8s_v2_doc_legacy", "job_v2")),
                          [](auto const& given) { return given.param.second; });
 
 }  // namespace

@@ -153,10 +153,10 @@ TEST_P(PodRoles, EveryPodFindsItself) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Job, PodRoles,
-                         testing::Values("k8s_seed000", "k8s_seed000_with_config", "k8s_old_cluster",
-                                         "k8s_document_aliases", "k8s_every_key", "k8s_without_launcher", "k8s_seed004",
-                                         "volcano_seed000", "volcano_every_key", "paddlejob_ps", "paddlejob_service",
-                                         "paddlejob_kubeflow"),
+                         testing::Values("k8s_paddlerec_doc", "k8s_paddlerec_doc_with_config", "k8s_old_cluster",
+                                         "k8s_document_aliases", "k8s_every_key", "k8s_without_launcher", "k8s_v2_doc",
+                                         "volcano_paddlerec_doc", "volcano_every_key", "paddlejob_ps",
+                                         "paddlejob_service", "paddlejob_kubeflow"),
                          [](auto const& given) { return given.param; });
 
 TEST(PodRolesOrder, ExplicitIdsGoFirstAndNothingIsSaidClearly) {

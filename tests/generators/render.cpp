@@ -48,6 +48,7 @@ TEST(Render, ABareValueIsRefused) {
   EXPECT_TRUE(holds(fault("a: {{- s -}}\n", {{"s", "x"}}), "raw"));
   EXPECT_TRUE(holds(fault("a: {{ upper(s) }}\n", {{"s", "x"}}), "raw"));
   EXPECT_TRUE(holds(fault("a: {{ b }}\n", {{"b", 1}}, ""), "raw"));
+  EXPECT_TRUE(holds(fault("a:\n  ## for x in s\n- 1\n## endfor\n", {{"s", "x"}}), "t.yaml.inja:2: inja takes a line"));
 }
 
 TEST(Render, EveryShippedTemplateGoesThroughTheWriters) {

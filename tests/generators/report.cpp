@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "support.hpp"
@@ -24,7 +25,7 @@ Diagnostics sample() {
 TEST(Report, TextIsACompilers) {
   EXPECT_EQ(
       report(sample(), {}),
-      "backend.yaml:1:1: error: 50% broken,\nreally: yes [PR001]\n  a:\n  ^\n"
+      "backend.yaml:1:1: error: 50% broken,\\nreally: yes [PR001]\n  a:\n  ^\n"
       "backend.yaml:2:3: warning: b: second [PR019]\n    memory: 4GiB\n    ^~~~~~\n"
       "backend.yaml:2:11: error: submit.memory: '4GiB' is not a quantity [PR012]\n    memory: 4GiB\n            ^~~~\n"
       "  help: write 4Gi\n"
@@ -71,6 +72,20 @@ TEST(Report, SarifNamesRulesAndRegions) {
   EXPECT_EQ(result["ruleId"], "PR012");
   EXPECT_EQ(run["tool"]["driver"]["rules"][result["ruleIndex"].get<std::size_t>()]["id"], "PR012");
   EXPECT_EQ(result["locations"][0]["physicalLocation"]["region"]["startColumn"], 11);
+}
+
+TEST(Report, NothingOfAValueSteersTheTerminal) {
+  Diagnostics diagnostics;
+  std::string const hostile = "\x1b]0;x\x07 \r\x7f\n\t \xC2\x9b \xE2\x80\xAE \xFF 名";
+  diagnostics.error("PR001", {source("a: b\n", "\x1b[2J.yaml"), 1, 1, 1, {}}, hostile, hostile);
+  auto const shown = "\\x1b]0;x\\x07 \\r\\x7f\\n\\t \\xc2\\x9b \\xe2\\x80\\xae \\xff 名";
+  EXPECT_EQ(report(diagnostics, {}),
+            std::string("\\x1b[2J.yaml:1:1: error: ") + shown + " [PR001]\n  a: b\n  ^\n  help: " + shown + "\n");
+  auto const github = report(diagnostics, {.format = ReportFormat::github});
+  EXPECT_EQ(github.find('\x1b'), std::string::npos);
+  EXPECT_EQ(github.find('\r'), std::string::npos);
+  EXPECT_EQ(github.find('\x7f'), std::string::npos);
+  EXPECT_EQ(std::count(github.begin(), github.end(), '\n'), 1);
 }
 
 TEST(Report, BadBytesOfTheCommandLineDoNotThrow) {

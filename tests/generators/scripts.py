@@ -31,6 +31,9 @@ def backend(target, extra=""):
     trainer_num: 2
     env:
       NOTE: "it's; $HOME `id` two  blanks"
+      here: /
+      machines: /dev/null
+      IFS: "/:"
 {extra}"""
 
 
@@ -89,6 +92,26 @@ def run_mpirun(prgen, work):
     if few.returncode != 64 or "1 servers and 2 trainers" not in few.stderr:
         print("start.sh with too few ranks:", few)
         return 1
+    # Without hosts of prgen's the batch system's win, in every run anew; mpirun is a stand-in that says what it got.
+    (work / "elsewhere.yaml").write_text(backend("mpi"), encoding="utf-8")
+    subprocess.run([prgen, "-q", work / "elsewhere.yaml", "-o", "files", "-O", work / "elsewhere"], check=True)
+    (work / "bin").mkdir()
+    mpirun = work / "bin/mpirun"
+    mpirun.write_text('#!/bin/sh\nfor word in "$@"; do last=$word; done\ncat "$2" "$last"\n', encoding="utf-8")
+    mpirun.chmod(0o755)
+    batch = environment | {"PATH": f"{work / 'bin'}:{os.environ['PATH']}", "PBS_NODEFILE": str(work / "nodes")}
+    (work / "elsewhere/machines").write_text("by-hand\n", encoding="utf-8")
+    for node in ["node7", "node8"]:
+        (work / "nodes").write_text(f"{node}\n", encoding="utf-8")
+        got = subprocess.run([work / "elsewhere/run.sh"], check=True, env=batch, capture_output=True, text=True).stdout
+        if got != f"{node}\n{node}\n":
+            print("run.sh with $PBS_NODEFILE:", got)
+            return 1
+    del batch["PBS_NODEFILE"]
+    got = subprocess.run([work / "elsewhere/run.sh"], check=True, env=batch, capture_output=True, text=True).stdout
+    if got != "by-hand\nby-hand\n":
+        print("run.sh without $PBS_NODEFILE:", got)
+        return 1
     # Other flavours' ranks and hostfiles: rank 2 of three, on two hosts that take turns.
     (work / "job/machines").write_text("# hosts\nnode1:2\n\nnode2 slots=2\nnode1:2\n", encoding="utf-8")
     (work / "out").unlink()
@@ -137,7 +160,16 @@ submit: {ak: file-ak, sk: file-sk, job_name: "it's a job", files: ./*.py, nodes:
     if 'fs_ugi="me,pw"' not in ini.read_text(encoding="utf-8") or ini.stat().st_mode & 0o077:
         print("config.ini lacks the user, or others may read it")
         return 1
-    return 0 if "./train.py" in words else 1
+    if "./train.py" not in words or any("config.ini" in word for word in words[words.index("--files"):]):
+        print("the client was given the files", words)
+        return 1
+    # A file that others may read, left from elsewhere, does not stay so.
+    ini.chmod(0o644)
+    subprocess.run([work / "job/job.sh"], check=True, env=environment, cwd=work / "files")
+    if ini.stat().st_mode & 0o077:
+        print("others may read config.ini of an earlier run")
+        return 1
+    return 0
 
 
 def run_local(prgen, work, prrun):

@@ -80,6 +80,18 @@ TEST(YamlReader, AliasesAreWrittenOutAndBounded) {
   EXPECT_TRUE(inside.diagnostics.failed());
 }
 
+TEST(YamlReader, AliasesOfLongValuesAreBoundedByTheirBytes) {
+  std::string many = "a: &a " + std::string(800'000, 'x') + "\nb: [*a";
+  for (int i = 0; i < 9000; ++i) many += ",*a";
+  auto const bomb = read(many + "]\n");
+  EXPECT_FALSE(bomb.node);
+  EXPECT_EQ(codes(bomb.diagnostics), "PR003");
+  EXPECT_TRUE(holds(bomb.diagnostics.sorted()[0].message, "bytes, aliases written out"));
+  // Inside a list, too, and where the alias is a key.
+  EXPECT_EQ(codes(read("a: &a [" + std::string(800'000, 'x') + "]\nb: [*a, *a]\n").diagnostics), "PR003");
+  EXPECT_EQ(codes(read("a: &a " + std::string(800'000, 'x') + "\nb: *a\n").diagnostics), "");
+}
+
 TEST(YamlReader, SizeDepthAndTagsAreBounded) {
   EXPECT_EQ(codes(read("a: " + std::string(2 << 20, 'x')).diagnostics), "PR003");
   EXPECT_EQ(codes(read(std::string(65, '[') + std::string(65, ']')).diagnostics), "PR003");
@@ -111,6 +123,17 @@ TEST(YamlReader, SyntaxErrorsSayWhereAndWhatToDo) {
   EXPECT_TRUE(holds(tab.diagnostics.sorted()[0].help, "write spaces"));
   EXPECT_EQ(codes(read("a: \"b\n").diagnostics), "PR001");
   EXPECT_EQ(codes(read("a: [b\n").diagnostics), "PR001");
+  auto const brace = read("a: {b: c\n");
+  ASSERT_EQ(codes(brace.diagnostics), "PR001");
+  EXPECT_TRUE(holds(brace.diagnostics.sorted()[0].help, "'}'"));
+  EXPECT_EQ(brace.diagnostics.sorted()[0].where.line, 1U);
+  EXPECT_EQ(brace.diagnostics.sorted()[0].where.column, 4U);
+  auto const behind = read("a: \"a\"a\n");
+  ASSERT_EQ(codes(behind.diagnostics), "PR001");
+  EXPECT_TRUE(holds(behind.diagnostics.sorted()[0].help, "something stands behind the closing quote"));
+  auto const alone = read("\"a\"a\n");
+  ASSERT_EQ(codes(alone.diagnostics), "PR001");
+  EXPECT_TRUE(holds(alone.diagnostics.sorted()[0].message, "something stands behind a value"));
   EXPECT_EQ(codes(read("").diagnostics), "PR001");
   EXPECT_EQ(codes(read("# nothing\n").diagnostics), "PR001");
 }

@@ -3,11 +3,14 @@
 #   ./run.sh [options for mpirun]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-if [ ! -r "$here/machines" ]; then
-  if [ -z "${PBS_NODEFILE:-}" ]; then
-    echo "run.sh: no machines: write one host per line into $here/machines" >&2
-    exit 78
-  fi
-  cp "$PBS_NODEFILE" "$here/machines"
+machines=$here/machines
+# The batch system chooses anew for each run, so what it says wins over a file that was written by hand.
+if [ -n "${PBS_NODEFILE:-}" ]; then
+  machines=$here/machines.pbs
+  cp "$PBS_NODEFILE" "$machines"
 fi
-exec mpirun --hostfile "$here/machines" --map-by node -n 4 "$@" "$here/start.sh"
+if [ ! -r "$machines" ]; then
+  echo "run.sh: no machines: write one host per line into $machines" >&2
+  exit 78
+fi
+exec mpirun --hostfile "$machines" --map-by node -n 4 "$@" "$here/start.sh" "$machines"

@@ -20,17 +20,26 @@ cd "$here"
 : "${FS_UGI:?set it to user,password of the file system}"
 conf=config.ini
 umask 077
+rm -f "$conf" # an old one would keep its mode
 {
   cat config.ini.in
   printf 'fs_ugi="%s"\n' "$FS_UGI"
 } >"$conf"
+# The password is for the client, not for the files that travel with the job.
+set --
+for file in ./*; do
+  case $file in
+    ./config.ini | ./config.ini.in) ;;
+    *) set -- "$@" "$file" ;;
+  esac
+done
 exec paddlecloud job --ak "$PADDLECLOUD_AK" --sk "$PADDLECLOUD_SK" train \
   --job-name PaddleRec_CTR \
   --group-name group \
   --job-version paddle-fluid-v1.7.1 \
   --job-conf "$conf" \
   --start-cmd 'python -m paddlerec.run -m ./config.yaml' \
-  --files ./* \
+  --files "$@" \
   --k8s-priority high \
   --wall-time 2000:00:00 \
   --k8s-trainers 2 \

@@ -18,13 +18,21 @@ for file in $(printf '%s' "$files" | tr ',' ' '); do
 done
 cd "$here"
 conf=job.cfg
+# The password is for the client, not for the files that travel with the job.
+set --
+for file in ./*; do
+  case $file in
+    ./config.ini | ./config.ini.in) ;;
+    *) set -- "$@" "$file" ;;
+  esac
+done
 exec paddlecloud job --ak "$PADDLECLOUD_AK" --sk "$PADDLECLOUD_SK" train \
   --job-name paddle_rec \
   --group-name group \
   --job-version paddle-fluid-v1.7.1 \
   --job-conf "$conf" \
   --start-cmd 'python -m paddlerec.run -m config.yaml' \
-  --files ./* \
+  --files "$@" \
   --cluster-name cluster \
   --mpi-priority high \
   --mpi-wall-time 2000:00:00 \

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "secrecy.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+#include "keys.hpp"
+
+namespace prdist::gen {
+
+namespace {
+
+bool word_letter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+}
+
+/// scheme://user:password@host, unless the password is a variable's.
+bool address_with_password(std::string_view text) {
+  for (std::size_t i = 0; (i = text.find("://", i)) != std::string_view::npos; i += 3) {
+    auto const rest = text.substr(i + 3);
+    auto const authority = rest.substr(0, rest.find_first_of("/ \t\"'"));
+    auto const sign = authority.rfind('@');
+    if (sign == std::string_view::npos) continue;
+    auto const colon = authority.find(':');
+    if (colon < sign && colon + 1 != sign && authority[colon + 1] != '$') return true;
+  }
+  return false;
+}
+
+/// The last words of the keys whose values are secrets, in every spelling: ak, sk, ugi, fs_ugi.
+bool secret_key(std::string_view word) {
+  if (word == "fs_ugi") return true;  // PaddleRec 1.8's; the others end like the key itself
+  for (auto const& key : keys()) {
+    if (key.rule == Rule::secret && word == key.path.substr(key.path.rfind('.') + 1)) return true;
+  }
+  return false;
+}
+
+/// What secrets and volumes name is the name of a Secret: the word alone is no reason to hide a line.
+struct Line {
+  bool secret = false;
+  bool names_secrets = false;  ///< submit.secrets or submit.volumes
+  bool only_word = false;      ///< 'secret:' and nothing else that sounds so
+};
+
+Line examined(std::string_view text) {
+  Line line;
+  line.secret = address_with_password(text);
+  bool const pairs = text.find("value") != std::string_view::npos;  // {name: X_PASSWORD, value: ...}
+  for (std::size_t i = 0; i < text.size();) {
+    if (!word_letter(text[i])) {
+      ++i;
+      continue;
+    }
+    auto const begin = i;
+    while (i < text.size() && word_letter(text[i])) ++i;
+    auto const word = text.substr(begin, i - begin);
+    auto next = i;
+    while (next < text.size() && (text[next] == ' ' || text[next] == '"' || text[next] == '\'')) ++next;
+    bool const named = next < text.size() && (text[next] == ':' || text[next] == '=');
+    if (named && (word == "secrets" || word == "volumes")) line.names_secrets = true;
+    if (named && word == "secret") {
+      line.only_word = true;
+    } else if ((named || pairs) && (secret_key(word) || sounds_secret(word))) {
+      line.secret = true;
+    }
+  }
+  return line;
+}
+
+bool secret_path(std::string_view path) {
+  for (;;) {
+    auto const dot = path.find_first_of(".[");
+    auto const word = path.substr(0, dot);
+    if (word != "secret" && (secret_key(word) || sounds_secret(word))) return true;
+    if (dot == std::string_view::npos) return false;
+    path.remove_prefix(dot + 1);
+  }
+}
+
+/// A line and those that it stands below, as indentation tells. Fed with lines from the first upwards.
+class Ancestry {
+ public:
+  /// False when there is no need to go on.
+  bool climb(std::string_view line) {
+    auto const indent = line.find_first_not_of(" \t\r");
+    if (indent == std::string_view::npos || line[indent] == '#') return true;
+    bool const item = line[indent] == '-';
+    bool const parent = seen_ == 0 || indent < indent_ || (item_ && !item && indent == indent_);
+    // In a flow of many lines indentation says nothing, but a key without a value has it in the next line.
+    bool const dangling = seen_ == 1 && line[line.find_last_not_of(" \t\r")] == ':';
+    ++seen_;
+    if (parent || dangling) {
+      auto const found = examined(line);
+      secret_ = secret_ || found.secret;
+      only_word_ = only_word_ || found.only_word;
+      names_secrets_ = names_secrets_ || found.names_secrets;
+    }
+    if (parent) {
+      indent_ = indent;
+      item_ = item;
+    }
+    return !secret_ && (indent_ != 0 || item_);
+  }
+
+  [[nodiscard]] bool secret() const { return secret_ || (only_word_ && !names_secrets_); }
+
+ private:
+  std::size_t seen_ = 0;
+  std::size_t indent_ = 0;
+  bool item_ = false;
+  bool secret_ = false;
+  bool only_word_ = false;
+  bool names_secrets_ = false;
+};
+
+}  // namespace
+
+bool sounds_secret(std::string_view given) {
+  std::string name(given);
+  for (auto& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (std::string_view const end :
+       {"PASSWORD",    "PASSWD",    "PASSPHRASE", "SECRET", "SECRET_KEY",  "SECRETKEY",  "TOKEN",
+        "ACCESS_KEY",  "ACCESSKEY", "API_KEY",    "APIKEY", "PRIVATE_KEY", "PRIVATEKEY", "CREDENTIAL",
+        "CREDENTIALS", "_AK",       "_SK",        "_UGI",   "_PASS",       "_PWD",       "_PAT"}) {
+    if (name.ends_with(end)) return true;
+  }
+  return name == "AK" || name == "SK" || name == "PASS" || name == "PAT";
+}
+
+bool holds_secret(std::string_view name, std::string_view value) {
+  if (value.empty()) return false;
+  // GOOGLE_APPLICATION_CREDENTIALS and its like name a file, BUILD_PWD a folder.
+  bool const path = value.front() == '/' && (name.ends_with("CREDENTIALS") || name.ends_with("PWD"));
+  return address_with_password(value) || (sounds_secret(name) && !path);
+}
+
+bool secret_line(Where const& where) {
+  if (!where.source) return false;
+  // A flag's source is its value alone; its name says what it is.
+  bool const flag = where.source->name.starts_with("--set ");
+  if (secret_path(flag ? std::string_view(where.source->name).substr(6) : std::string_view(where.path))) return true;
+  std::string_view const text = where.source->text;
+  std::size_t begin = 0;
+  for (std::size_t i = 1; i < where.line; ++i) {
+    begin = text.find('\n', begin) + 1;
+    if (begin == 0) return false;  // there is no such line
+  }
+  Ancestry lines;
+  while (lines.climb(text.substr(begin, text.find('\n', begin) - begin)) && begin != 0) {
+    begin = begin == 1 ? 0 : text.rfind('\n', begin - 2) + 1;
+  }
+  return lines.secret();
+}
+
+}  // namespace prdist::gen

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must not be repeated: values of variables that sound like secrets, and lines of a file that hold one. Names are
+// all there is to go by; a line too many that is not shown costs little, for its place is named anyhow.
+#pragma once
+
+#include <string_view>
+
+#include "source.hpp"
+
+namespace prdist::gen {
+
+/// Whether a variable or key of this name usually holds a secret. Case does not count.
+[[nodiscard]] bool sounds_secret(std::string_view name);
+
+/// Whether a variable's value is one: by its name, or because it is an address with a password in it.
+[[nodiscard]] bool holds_secret(std::string_view name, std::string_view value);
+
+/// Whether the line of `where` holds a secret, or belongs to a key above it whose value is one. Works on the text
+/// alone, so that lines of a file that is not YAML are kept back, too.
+[[nodiscard]] bool secret_line(Where const& where);
+
+}  // namespace prdist::gen

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "secrecy.hpp"
+
+#include "support.hpp"
+
+namespace {
+
+using namespace prdist::gen;
+using namespace prdist::gen::test;
+
+TEST(Secrecy, NamesThatUsuallyHoldASecret) {
+  for (auto const* const name :
+       {"MYSQL_PASSWORD", "DB_PASS", "PASS", "MYSQL_PWD", "MY_CREDENTIALS", "GITHUB_PAT", "KEY_PASSPHRASE", "AK", "SK",
+        "S3_SECRET_KEY", "api-key", "HF_TOKEN", "FS_UGI", "AZURE_CREDENTIAL", "SSH_PRIVATE_KEY"}) {
+    EXPECT_TRUE(sounds_secret(name)) << name;
+    EXPECT_TRUE(holds_secret(name, "hunter2")) << name;
+    EXPECT_FALSE(holds_secret(name, "")) << name;
+  }
+  for (auto const* const name : {"PWD", "OLDPWD", "BYPASS", "COMPASS", "TOKENIZERS_PARALLELISM", "PATH", "TASK", "RISK",
+                                 "PASSES", "SECRETARY", "BREAK"}) {
+    EXPECT_FALSE(sounds_secret(name)) << name;
+  }
+  EXPECT_FALSE(holds_secret("GOOGLE_APPLICATION_CREDENTIALS", "/var/run/key.json"));
+  EXPECT_TRUE(holds_secret("MYSQL_PASSWORD", "/slash"));
+}
+
+TEST(Secrecy, AddressesWithAPassword) {
+  EXPECT_TRUE(holds_secret("DATABASE", "mysql://u:hunter2@h"));
+  EXPECT_TRUE(holds_secret("BROKERS", "a,amqp://u:p@w@h:5672/x"));
+  for (auto const* const value : {"mysql://u@h", "http://h:80/a@b", "mysql://u:$(PASS)@h", "mysql://u:@h", "u:p@h"}) {
+    EXPECT_FALSE(holds_secret("DATABASE", value)) << value;
+  }
+  EXPECT_TRUE(holds(prgen({"check", "-"}, good("    env: {URL: 'mysql://u:hunter2@h'}\n")).err, "PR017"));
+}
+
+/// Each of these has a fault on or near a line with a secret. No form of the diagnostics may show it.
+TEST(Secrecy, NoDiagnosticShowsALineWithASecret) {
+  auto const cloud = [](std::string const& submit) {
+    return "backend: PaddleCloud\ncluster_type: mpi\nconfig: {fs_name: a}\nsubmit:\n" + submit;
+  };
+  for (auto const& [file, code] : std::vector<std::pair<std::string, std::string>>{
+           {good("    ak: hunter2\n"), "PR022"},
+           {good("    ak:\n      hunter2\n"), "PR022"},
+           {good("    ak: |\n      hunter2\n"), "PR022"},
+           {good("    ak: hunter2\n    ak: hunter2\n"), "PR004"},
+           {good("    sk: [hunter2]\n"), "PR007"},
+           {good("    sk:\n    - hunter2\n"), "PR007"},
+           {good("    sk:\n      a: hunter2\n"), "PR007"},
+           {good("  fs: {ugi: 'me,hunter2'}\n  hdfs: {ugi: 'me,hunter2'}\n"), "PR004"},
+           {good("    env: {DB_PASS: hunter2, 2A: b}\n"), "PR020"},
+           {good("    env: {secret: hunter2, 2A: b}\n"), "PR020"},
+           {good("    env: {DB_PASS: [hunter2]}\n"), "PR007"},
+           {good("    env: {DB_PASS:\n    hunter2, 2A: b}\n"), "PR020"},
+           {good("    env: {URL: 'mysql://u:hunter2@h', 2A: b}\n"), "PR020"},
+           {good("    env: DB_PASSWORD=hunter2\n"), "PR007"},
+           {good("    env: [{name: DB_PASSWORD, value: hunter2}]\n"), "PR007"},
+           {good("    env: {\"DB_PASSWORD\": hunter2, 2A: b}\n"), "PR020"},
+           {good("    password: hunter2\n"), "PR006"},
+           {good("    env:\n      DB_PASSWORD: \"hunter2\n"), "PR001"},
+           {good("    env:\n      DB_PASSWORD: hunter2: x\n"), "PR001"},
+           {good("    env:\n      DB_PASSWORD: !hunter2\n"), "PR005"},
+           {good("    env:\n      DB_PASSWORD: *hunter2\n"), "PR001"},
+           {cloud("  ak: hunter2\n"), "PR017"},
+           {cloud("  ak: {b: hunter2}\n"), "PR007"}}) {
+    for (auto const* const form : {"text", "json", "github", "sarif"}) {
+      auto const ran = prgen({"check", "-", std::string("--diagnostics=") + form}, file);
+      EXPECT_TRUE(holds(ran.err, code)) << file;
+      EXPECT_EQ(ran.err.find("hunter2"), std::string::npos) << file << ran.err;
+    }
+  }
+  for (auto const* const set : {"submit.ak=hunter2", "submit.sk=[hunter2]", "submit.sk=\"hunter2",
+                                "submit.env.DB_PASS=hunter2", "submit.env.DB_PASS={hunter2"}) {
+    auto const ran = prgen({"check", "-", "--set", set}, good());
+    EXPECT_FALSE(ran.err.empty()) << set;
+    EXPECT_EQ(ran.err.find("hunter2"), std::string::npos) << set << ran.err;
+  }
+}
+
+TEST(Secrecy, OtherLinesAreShown) {
+  for (auto const& [extra, line] : std::vector<std::pair<std::string, std::string>>{
+           {"    volumes: [{name: a, mount: a, secret: s}]\n", "secret: s"},
+           {"    secrets: [{env: DB_PASSWORD, secret: S_, key: password}]\n", "secret: S_"},
+           {"    secrets:\n    - env: DB_PASSWORD\n      secret: S_\n      key: k\n", "secret: S_"},
+           {"    env:\n      A: b\n      2A: b\n", "2A: b"},
+           {"    memory: 4GiB\n", "memory: 4GiB"}}) {
+    auto const ran = prgen({"check", "-"}, good(extra));
+    EXPECT_TRUE(holds(ran.err, line + "")) << extra;
+    EXPECT_TRUE(holds(ran.err, "^")) << ran.err;
+  }
+}
+
+}  // namespace
