@@ -44,8 +44,11 @@ struct Reason {
 /// Why a key that the target knows changes nothing in this job; an empty message when it does change something.
 Reason idle(JobSpec const& job, std::string_view target, std::string_view path, bool legacy) {
   auto const is = [&](std::string_view list) { return has_word(list, path); };
-  bool const bare = path == "launcher" && job.launcher.value == "none";  // as the documents show it
-  if (legacy && !bare && !legacy_writes(target, path)) {
+  // What the documents show anyway.
+  bool const as_shown = (path == "launcher" && job.launcher.value == "none") ||
+                        (path == "submit.scheduler" && job.scheduler.value == "default") ||
+                        (path == "submit.paddlejob_api" && job.paddlejob_api.value == "batch.paddlepaddle.org");
+  if (legacy && !as_shown && !legacy_writes(target, path)) {
     return {"is not written by --profile legacy", "leave --profile legacy out, or take the key away"};
   }
   if (!job.v2_cluster() && is("submit.nics submit.ports_num submit.ports_num_for_sparse")) {

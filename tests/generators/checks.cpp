@@ -222,6 +222,9 @@ TEST(Checks, TheLegacyProfileSaysWhatItLeavesOut) {
   }
   EXPECT_EQ(said.find("submit.cpu"), std::string::npos);
   EXPECT_EQ(said.find("submit.server.cpu"), std::string::npos) << "handed down, not given";
+  auto const as_shown = for_backend("paddlejob", "    paddlejob_api: batch.paddlepaddle.org\n    scheduler: default\n");
+  EXPECT_EQ(found(with(as_shown, "  submit:", "  launcher: none\n  submit:"), legacy), "");
+  EXPECT_EQ(found(with(as_shown, "batch.paddlepaddle.org", "kubeflow.org"), legacy), "PR022");
   auto const v2 =
       "engine:\n  backend: k8s\n  job_name: ctr\n  train_config_dir: a\n  submit:\n    server_num: 1\n"
       "    trainer_num: 2\n    docker_image: hub.example.com/ctr:1.0\n    volumes: [{name: a, mount: /a, pvc: x}]\n";
