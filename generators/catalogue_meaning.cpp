@@ -118,7 +118,8 @@ constexpr CodeEntry entries[] = {
     env:
       TWO_FAST: "1"
 )y"},
-    {"PR021", "A path that cannot be mounted", "Mounts are absolute paths without '..' and without ':'.",
+    {"PR021", "A path that cannot be mounted",
+     "Mounts are absolute paths without '..' and without ':', and not the root itself.",
      R"y(engine:
   backend: k8s
   job_name: ctr

@@ -28,10 +28,27 @@ constexpr std::array set_by_prgen{"TRAINING_ROLE",
                                   "PADDLE_PORT",
                                   "POD_IP",
                                   "POD_NAME",
+                                  "PADDLE_CURRENT_IP",
+                                  "PADDLE_TRAINER_ENDPOINTS",
+                                  "PADDLE_CURRENT_ENDPOINT",
+                                  "PADDLE_JOB_NAME",
+                                  "PADDLE_IS_LOCAL",
+                                  "JOB_COMPLETION_INDEX",
+                                  "VC_TASK_INDEX",
                                   "NAMESPACE",
                                   "JOB_NAME",
+                                  "JOB_NAMESPACE",
                                   "JOB_PATH",
+                                  "TRAIN_CONFIG_DIR",
                                   "PRDIST_CONFIG"};
+
+/// Whether `name` may not be set by the user; says so then.
+bool taken(Text const& name, Diagnostics& diagnostics) {
+  if (std::find(set_by_prgen.begin(), set_by_prgen.end(), name.value) == set_by_prgen.end()) return false;
+  diagnostics.error("PR023", name.where, concat(name.value, " is set by prgen for every pod"),
+                    "take it away; server_num, trainer_num, port and job_path decide it");
+  return true;
+}
 
 void one_of(Text const& text, std::vector<std::string> const& choices, Diagnostics& diagnostics) {
   if (!text.given || std::find(choices.begin(), choices.end(), text.value) != choices.end()) return;
@@ -58,9 +75,9 @@ void missing(JobSpec const& job, std::string const& path, std::string const& wha
   diagnostics.error("PR008", where, concat("is missing: ", what), help);
 }
 
-void check_label(Text const& text, Diagnostics& diagnostics) {
+void check_label(Text const& text, Diagnostics& diagnostics, std::string (*fault_of)(std::string_view)) {
   if (!text.given) return;
-  auto const fault = label_fault(text.value);
+  auto const fault = fault_of(text.value);
   if (fault.empty()) return;
   auto const better = label_from(text.value);
   diagnostics.error(
@@ -87,6 +104,9 @@ void check_quantity(Text const& text, bool bytes, Diagnostics& diagnostics) {
                                     : concat("write ", meant));
   } else if (*amount <= 0) {
     diagnostics.error("PR012", text.where, concat("'", text.value, "' is not more than nothing"),
+                      bytes ? "write for example 4Gi" : "write for example 2");
+  } else if (*amount > (bytes ? 9.2e18L : 1e6L)) {
+    diagnostics.error("PR012", text.where, concat("'", text.value, "' is more than any machine has"),
                       bytes ? "write for example 4Gi" : "write for example 2");
   } else if (bytes && std::floor(*amount) != *amount) {
     diagnostics.warning("PR029", text.where,
@@ -115,6 +135,14 @@ void check_image(Text const& text, Diagnostics& diagnostics) {
 }
 
 void check_mount(Text const& text, Diagnostics& diagnostics) {
+  check_path(text, diagnostics);
+  if (text.given && mount_fault(text.value).empty() && normal_path(text.value) == "/") {
+    diagnostics.error("PR021", text.where, concat("'", text.value, "' is the root, where the image itself lies"),
+                      "write a folder, for example /data");
+  }
+}
+
+void check_path(Text const& text, Diagnostics& diagnostics) {
   if (!text.given) return;
   if (auto const fault = mount_fault(text.value); !fault.empty()) {
     diagnostics.error("PR021", text.where, concat("'", text.value, "' ", fault), "write a path that begins with '/'");
@@ -126,9 +154,8 @@ void check_env(JobSpec const& job, Options const& options, Diagnostics& diagnost
     if (!env_name(name.value)) {
       diagnostics.error("PR020", name.where, concat("'", name.value, "' is not a variable's name"),
                         "write letters, digits and '_', and no digit in front");
-    } else if (std::find(set_by_prgen.begin(), set_by_prgen.end(), name.value) != set_by_prgen.end()) {
-      diagnostics.error("PR023", name.where, concat(name.value, " is set by prgen for every pod"),
-                        "take it away; server_num, trainer_num, port and job_path decide it");
+    } else if (taken(name, diagnostics)) {
+      continue;
     } else if (holds_secret(name.value, value.value)) {
       std::string const message = concat(name.value, " sounds like a secret, and a manifest is no place for one");
       std::string const help =
@@ -152,7 +179,7 @@ void check_secrets(JobSpec const& job, Diagnostics& diagnostics) {
       diagnostics.error("PR020", env.where, concat("'", env.value, "' is not a variable's name"),
                         "write letters, digits and '_', and no digit in front");
     }
-    if (env.given && !seen.insert(env.value).second) {
+    if (env.given && !taken(env, diagnostics) && !seen.insert(env.value).second) {
       diagnostics.error("PR023", env.where, concat(env.value, " is set twice"), "take one of them away");
     }
     if (auto const secret = record.get("secret"); secret.given && !subdomain_fault(secret.value).empty()) {
@@ -160,24 +187,37 @@ void check_secrets(JobSpec const& job, Diagnostics& diagnostics) {
                         concat("'", secret.value, "' is not a Secret's name: it ", subdomain_fault(secret.value)),
                         "kubectl get secrets lists them");
     }
+    if (auto const key = record.get("key"); key.given && !key.value.empty() && !data_key(key.value)) {
+      diagnostics.error("PR011", key.where, concat("'", key.value, "' is not a key of a Secret"),
+                        "kubectl describe secret NAME lists them: letters, digits, '-', '_' and '.'");
+    }
   }
 }
 
 void check_volumes(JobSpec const& job, Options const& options, Diagnostics& diagnostics) {
   std::set<std::string> names{"tmp", "config", "job", "shm"};
-  std::set<std::string> mounts{"/tmp", "/etc/prdist"};
+  std::set<std::string> mounts;  // what the pods have anyway
+  if (options.profile == Profile::safe) {
+    mounts.insert("/tmp");
+    if (job.model.source) mounts.insert("/etc/prdist");
+    if (job.gpus.value > 0 || job.collective()) mounts.insert("/dev/shm");
+  }
+  if (mounts.contains(normal_path(job.job_path.value))) {
+    diagnostics.error("PR023", job.job_path.where, concat("something else is mounted at ", job.job_path.value),
+                      "take another path");
+  }
   for (auto const& record : job.volumes.items) {
     need(record, "name", diagnostics);
     need(record, "mount", diagnostics);
     auto const name = record.get("name");
-    check_label(name, diagnostics);
+    check_label(name, diagnostics, &dns_label_fault);
     if (name.given && !names.insert(name.value).second) {
       diagnostics.error("PR023", name.where, concat("a volume '", name.value, "' is there already"),
                         "take another name");
     }
     auto const mount = record.get("mount");
     check_mount(mount, diagnostics);
-    if (mount.given && !mounts.insert(mount.value).second) {
+    if (mount.given && !mounts.insert(normal_path(mount.value)).second) {
       diagnostics.error("PR023", mount.where, concat("something else is mounted at ", mount.value),
                         "take another path");
     }
@@ -190,7 +230,7 @@ void check_volumes(JobSpec const& job, Options const& options, Diagnostics& diag
                         "write one of pvc: NAME, config_map: NAME, secret: NAME, empty_dir: SIZE, host_path: PATH");
     }
     if (auto const host = record.get("host_path"); host.given) {
-      check_mount(host, diagnostics);
+      check_path(host, diagnostics);
       if (options.profile == Profile::safe) {
         diagnostics.warning("PR018", host.where,
                             "a path of the node itself: namespaces that enforce Pod Security "
@@ -220,7 +260,7 @@ void check_placement(JobSpec const& job, Diagnostics& diagnostics) {
       diagnostics.error("PR011", name.where, concat("'", name.value, "' is not a label's key"),
                         "kubectl get nodes --show-labels lists them");
     }
-    if (!value.value.empty() && (!qualified_name(value.value) || value.value.find('/') != std::string::npos)) {
+    if (!label_value(value.value)) {
       diagnostics.error("PR011", value.where, concat("'", value.value, "' is not a label's value"),
                         "at most 63 letters, digits, '-', '_' and '.'");
     }
@@ -232,6 +272,10 @@ void check_placement(JobSpec const& job, Diagnostics& diagnostics) {
     if (key.given && !qualified_name(key.value)) {
       diagnostics.error("PR011", key.where, concat("'", key.value, "' is not a taint's key"),
                         "kubectl describe nodes lists the taints");
+    }
+    if (auto const value = record.get("value"); !label_value(value.value)) {
+      diagnostics.error("PR011", value.where, concat("'", value.value, "' is not a taint's value"),
+                        "at most 63 letters, digits, '-', '_' and '.'");
     }
     if (!key.given && record.get("operator").value != "Exists") {
       diagnostics.error("PR008", at(record.where, concat(record.where.path, ".key")), "is missing",
@@ -272,8 +316,8 @@ void check_hosts(JobSpec const& job, Diagnostics& diagnostics) {
   }
 }
 
-void check_ports(JobSpec const& job, bool needs_root_below_1024, Diagnostics& diagnostics) {
-  auto const last = job.port.value + job.ports_num.value + job.ports_num_for_sparse.value - 1;
+void check_ports(JobSpec const& job, bool needs_root_below_1024, Diagnostics& diagnostics, std::int64_t on_one_host) {
+  auto const last = job.port.value + on_one_host * (job.ports_num.value + job.ports_num_for_sparse.value) - 1;
   if (last > 65535) {
     diagnostics.error("PR015", job.port.where,
                       concat("ports ", job.port.value, " to ", last, " are needed; 65535 is the last"), "begin lower");

@@ -3,24 +3,43 @@
 // target needs.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "diagnostic.hpp"
 #include "job_spec.hpp"
+#include "names.hpp"
 #include "options.hpp"
 
 namespace prdist::gen {
 
-void check_label(Text const& text, Diagnostics& diagnostics);
+void check_label(Text const& text, Diagnostics& diagnostics, std::string (*fault_of)(std::string_view) = &label_fault);
 /// A job's name outside Kubernetes, where it may become a folder's.
 void check_folder(Text const& text, Diagnostics& diagnostics);
 void check_quantity(Text const& text, bool bytes, Diagnostics& diagnostics);
 void check_image(Text const& text, Diagnostics& diagnostics);
-void check_mount(Text const& text, Diagnostics& diagnostics);
+void check_path(Text const& text, Diagnostics& diagnostics);
+void check_mount(Text const& text, Diagnostics& diagnostics);  ///< a path that is not the root itself
 void check_env(JobSpec const& job, Options const& options, Diagnostics& diagnostics);
 void check_secrets(JobSpec const& job, Diagnostics& diagnostics);
 void check_volumes(JobSpec const& job, Options const& options, Diagnostics& diagnostics);
 void check_placement(JobSpec const& job, Diagnostics& diagnostics);
 void check_hosts(JobSpec const& job, Diagnostics& diagnostics);
-void check_ports(JobSpec const& job, bool needs_root_below_1024, Diagnostics& diagnostics);
+/// `on_one_host`: how many servers share a host's ports.
+void check_ports(JobSpec const& job, bool needs_root_below_1024, Diagnostics& diagnostics,
+                 std::int64_t on_one_host = 1);
+
+/// What the operators of PaddleJobs would ignore or leave undone.
+void check_paddlejob(JobSpec const& job, Options const& options, Diagnostics& diagnostics);
+
+/// More pods than one Job takes, more endpoints than one variable holds.
+void check_scale(JobSpec const& job, std::string const& target, Options const& options, Diagnostics& diagnostics);
+
+/// Where config.yaml and backend.yaml do not agree.
+void check_model(JobSpec const& job, std::string const& target, Diagnostics& diagnostics);
+
+/// A warning for each key that changes nothing for this target.
+void unused_keys(JobSpec const& job, std::string const& target, Options const& options, Diagnostics& diagnostics);
 
 /// Everything that a submission to PaddleCloud needs; fills in its defaults, too.
 void check_paddlecloud(JobSpec& job, Diagnostics& diagnostics);

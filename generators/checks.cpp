@@ -16,11 +16,6 @@ namespace prdist::gen {
 
 namespace {
 
-bool has_word(std::string_view list, std::string_view word) {
-  auto const all = words(list);
-  return std::find(all.begin(), all.end(), word) != all.end();
-}
-
 bool on_kubernetes(std::string_view target) {
   auto const* const found = find_target(target);
   return found != nullptr && found->kubernetes;
@@ -154,8 +149,8 @@ void check_kubernetes(JobSpec& job, std::string const& target, Options const& op
             diagnostics);
   }
   check_label(job.job_name, diagnostics);
-  check_label(job.name_space, diagnostics);
-  check_label(job.service_account, diagnostics);
+  check_label(job.name_space, diagnostics, &dns_label_fault);
+  check_label(job.service_account, diagnostics, &subdomain_fault);
   if (!job.image.given) {
     missing(job, "submit.docker_image", "what the pods run", "add for example docker_image: hub.example.com/ctr:1.0",
             diagnostics);
@@ -168,6 +163,7 @@ void check_kubernetes(JobSpec& job, std::string const& target, Options const& op
   check_placement(job, diagnostics);
   check_elastic(job, diagnostics);
   check_ports(job, options.profile == Profile::safe, diagnostics);
+  if (target == "paddlejob") check_paddlejob(job, options, diagnostics);
   if (job.queue.given && !subdomain_fault(job.queue.value).empty()) {
     diagnostics.error("PR011", job.queue.where,
                       concat("'", job.queue.value, "' is not a queue's name: it ", subdomain_fault(job.queue.value)),
@@ -209,7 +205,11 @@ void check_machines(JobSpec& job, Diagnostics& diagnostics) {
   }
   fill(job.job_name, "prdist-mpi");
   check_env(job, {}, diagnostics);
-  check_ports(job, false, diagnostics);
+  auto const hosts_known = std::max<std::int64_t>(static_cast<std::int64_t>(job.hosts.items.size()), 1);
+  auto const listening = job.parameter_servers() ? job.server_num.value : job.trainer_num.value;
+  // Hosts that are not known yet are counted by start.sh.
+  check_ports(job, false, diagnostics,
+              job.hosts.items.empty() ? 1 : std::max<std::int64_t>((listening + hosts_known - 1) / hosts_known, 1));
   auto const ranks = job.pods();
   if (job.hosts.given && !job.hosts.items.empty()) {
     auto const hosts = static_cast<std::int64_t>(job.hosts.items.size());
@@ -268,23 +268,6 @@ void secrets_in_clear(JobSpec const& job, std::string const& target, Diagnostics
   if (target == "paddlecloud") {
     warn(job.ak, "PADDLECLOUD_AK");
     warn(job.sk, "PADDLECLOUD_SK");
-  }
-}
-
-void unused_keys(JobSpec const& job, std::string const& target, Diagnostics& diagnostics) {
-  for (auto const& key : keys()) {
-    // What plain Kubernetes looks at, every kind of pod has.
-    if (key.targets.empty() || has_word(key.targets, target) ||
-        (on_kubernetes(target) && has_word(key.targets, "k8s"))) {
-      continue;
-    }
-    std::visit(
-        [&](auto member) {
-          if (!(job.*member).given) return;
-          diagnostics.warning("PR022", (job.*member).where, concat("means nothing for ", target),
-                              concat("it is for ", key.targets));
-        },
-        key.member);
   }
 }
 
@@ -365,8 +348,9 @@ std::string complete(JobSpec& job, Options const& options, Diagnostics& diagnost
   if (target == "local") check_local(job, diagnostics);
   if (target == "paddlecloud") check_paddlecloud(job, diagnostics);
   secrets_in_clear(job, target, diagnostics);
-  // A file that --backend turns to another target keeps the keys of its own.
-  if (!target.empty() && options.backend.empty()) unused_keys(job, target, diagnostics);
+  check_scale(job, target, options, diagnostics);
+  check_model(job, target, diagnostics);
+  unused_keys(job, target, options, diagnostics);
   return target;
 }
 

@@ -81,7 +81,9 @@ class Reader {
   void number(Node const* node, std::string const& path, Number& out) {
     if (node == nullptr || node->kind == Node::Kind::null) return;
     std::int64_t value = 0;
-    if (node->kind != Node::Kind::scalar || !parse_number(node->text, value)) {
+    // 016 is fourteen to PyYAML and sixteen to others.
+    bool const octal = node->text.size() > 1 && node->text.front() == '0';
+    if (node->kind != Node::Kind::scalar || octal || !parse_number(node->text, value)) {
       diagnostics_.error("PR007", at(node->where, path), concat("'", node->text, "' is not a whole number"),
                          "write the number of threads of a trainer");
     } else if (value < 1 || value > 1024) {

@@ -35,19 +35,42 @@ bool hex(char c) {
   return digit(c) || (c >= 'a' && c <= 'f');
 }
 
-/// One part of an image's path: lower case, parted by '.', '_', '__' or dashes.
+/// One part of an image's path: lower case and digits, parted by '.', '_', '__' or dashes, one kind at a time.
 bool image_component(std::string_view text) {
-  if (text.empty() || !(lower(text.front()) || digit(text.front())) || !(lower(text.back()) || digit(text.back()))) {
-    return false;
-  }
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    auto const c = text[i];
-    if (lower(c) || digit(c) || c == '-') continue;
-    if (c == '.' && text[i - 1] != '.') continue;
-    if (c == '_' && !(i >= 2 && text[i - 1] == '_' && text[i - 2] == '_')) continue;
-    return false;
+  auto const word = [](char c) { return lower(c) || digit(c); };
+  if (text.empty() || !word(text.front()) || !word(text.back())) return false;
+  for (std::size_t i = 0; i < text.size();) {
+    if (word(text[i])) {
+      ++i;
+      continue;
+    }
+    auto const begin = i;
+    while (!word(text[i])) ++i;  // the last character is one
+    auto const parting = text.substr(begin, i - begin);
+    bool const dashes = parting.find_first_not_of('-') == std::string_view::npos;
+    if (!dashes && parting != "." && parting != "_" && parting != "__") return false;
   }
   return true;
+}
+
+/// host or host:port, the host's labels parted by dots.
+bool image_registry(std::string_view text) {
+  auto const colon = text.find(':');
+  if (colon != std::string_view::npos) {
+    auto const port = text.substr(colon + 1);
+    if (port.empty() || port.size() > 5 || !std::all_of(port.begin(), port.end(), digit)) return false;
+  }
+  auto const end = [](char c) { return letter(c) || digit(c); };
+  for (auto rest = text.substr(0, colon);;) {
+    auto const dot = rest.find('.');
+    auto const label = rest.substr(0, dot);
+    if (label.empty() || !end(label.front()) || !end(label.back()) ||
+        !std::all_of(label.begin(), label.end(), [&](char c) { return end(c) || c == '-'; })) {
+      return false;
+    }
+    if (dot == std::string_view::npos) return true;
+    rest.remove_prefix(dot + 1);
+  }
 }
 
 }  // namespace
@@ -56,6 +79,10 @@ std::string label_fault(std::string_view text) {
   if (auto fault = label_fault_at(text, 63); !fault.empty()) return fault;
   if (digit(text.front())) return "begins with a digit, which a service's name may not";
   return {};
+}
+
+std::string dns_label_fault(std::string_view text) {
+  return label_fault_at(text, 63);
 }
 
 std::string label_from(std::string_view text) {
@@ -97,6 +124,28 @@ bool qualified_name(std::string_view text) {
   auto const end = [](char c) { return letter(c) || digit(c); };
   return !text.empty() && text.size() <= 63 && end(text.front()) && end(text.back()) &&
          std::all_of(text.begin(), text.end(), [&](char c) { return end(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+bool label_value(std::string_view text) {
+  return text.empty() || (qualified_name(text) && text.find('/') == std::string_view::npos);
+}
+
+bool data_key(std::string_view text) {
+  return !text.empty() && text.size() <= 253 && text != "." && !text.starts_with("..") &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return letter(c) || digit(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+std::string normal_path(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    auto const slash = text.find('/');
+    auto const part = text.substr(0, slash);
+    if (!part.empty() && part != ".") out += concat('/', part);
+    if (slash == std::string_view::npos) break;
+    text.remove_prefix(slash + 1);
+  }
+  return out.empty() ? "/" : out;
 }
 
 std::string mount_fault(std::string_view text) {
@@ -178,12 +227,7 @@ std::string image_fault(std::string_view text) {
     bool const registry = first && end != std::string_view::npos &&
                           (part.find_first_of(".:") != std::string_view::npos || part == "localhost");
     if (registry) {
-      auto const host = part.substr(0, part.find(':'));
-      if (host.empty() || !std::all_of(part.begin(), part.end(), [](char c) {
-            return letter(c) || digit(c) || c == '.' || c == '-' || c == ':';
-          })) {
-        return concat("names the registry '", part, "', which is no host");
-      }
+      if (!image_registry(part)) return concat("names the registry '", part, "', which is no host and port");
     } else if (!image_component(part)) {
       auto const upper = std::any_of(part.begin(), part.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
       return upper ? concat("has upper-case letters in '", part, "'")

@@ -12,6 +12,9 @@ namespace prdist::gen {
 /// which services and pods' host names need; empty when nothing does.
 [[nodiscard]] std::string label_fault(std::string_view text);
 
+/// The same for names that may begin with a digit: namespaces, volumes.
+[[nodiscard]] std::string dns_label_fault(std::string_view text);
+
 /// A label close to `text`: PaddleRec_CTR becomes paddlerec-ctr. Empty when nothing is left of it.
 [[nodiscard]] std::string label_from(std::string_view text);
 
@@ -24,12 +27,21 @@ namespace prdist::gen {
 /// A key of a label or an annotation: an optional prefix and a slash, then up to 63 of letters, digits, '-', '_', '.'.
 [[nodiscard]] bool qualified_name(std::string_view text);
 
+/// A value of a label or a taint: up to 63 of letters, digits, '-', '_', '.'; it may be empty.
+[[nodiscard]] bool label_value(std::string_view text);
+
+/// A key inside a Secret or a ConfigMap: letters, digits, '-', '_', '.', and neither '.' nor '..' in front.
+[[nodiscard]] bool data_key(std::string_view text);
+
 /// An absolute path without '..' and without ':', which mounts do not take.
 [[nodiscard]] std::string mount_fault(std::string_view text);
 
 /// What hinders a job's name from being the name of a folder, for targets that are no Kubernetes; empty when nothing
 /// does.
 [[nodiscard]] std::string folder_fault(std::string_view text);
+
+/// `text` without '.', doubled and trailing slashes: two mounts collide when this is equal.
+[[nodiscard]] std::string normal_path(std::string_view text);
 
 /// A host name or address that no program can take for an option; user@ in front is allowed.
 [[nodiscard]] std::string host_fault(std::string_view text);

@@ -6,6 +6,7 @@
 
 #include "checks.hpp"
 #include "model_config.hpp"
+#include "names.hpp"
 #include "yaml_reader.hpp"
 
 namespace prdist::gen {
@@ -21,7 +22,7 @@ void notes(Job const& job, Options const& options, Diagnostics& diagnostics) {
     diagnostics.note("no -m config.yaml: pods read /etc/prdist/config.yaml of their image");
   }
   for (auto const& volume : job.spec.volumes.items) {
-    if (volume.get("mount").value == job.spec.job_path.value) return;
+    if (normal_path(volume.get("mount").value) == normal_path(job.spec.job_path.value)) return;
   }
   diagnostics.note(
       concat(job.spec.job_path.value, " is an empty folder of each pod and vanishes with it"),
@@ -40,6 +41,7 @@ std::optional<Job> load(SourcePtr const& file, SourcePtr const& config, Options 
     // Models' files are not ours: what they repeat is their affair, the last one counts as it does for PaddleRec.
     auto reading = options.reading;
     reading.last_duplicate_wins = true;
+    reading.foreign = true;
     if (auto const model = read_yaml(config, reading, diagnostics)) {
       spec->model = read_model_config(*model, diagnostics);
     }

@@ -122,7 +122,7 @@ std::string bytes_text(long double amount) {
 }
 
 std::string cores_text(long double amount) {
-  auto const thousandths = static_cast<long long>(std::llround(amount * 1000));
+  auto const thousandths = std::llround(std::fmin(amount * 1000, 9e18L));
   return thousandths % 1000 == 0 ? concat(thousandths / 1000) : concat(thousandths, 'm');
 }
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <prdist/core/error.hpp>
+#include <prdist/core/text.hpp>
 
+#include "names.hpp"
 #include "source.hpp"
 
 namespace prdist::gen {
@@ -104,6 +106,25 @@ std::string shell_quoted(std::string_view text) {
     }
   }
   return out + '\'';
+}
+
+std::string shell_expanded(std::string_view text) {
+  std::string out;
+  std::string plain;
+  while (!text.empty()) {
+    auto const close = text.starts_with("$(") ? text.find(')') : std::string_view::npos;
+    auto const name = close == std::string_view::npos ? std::string_view{} : text.substr(2, close - 2);
+    if (env_name(name)) {
+      if (!plain.empty()) out += shell_quoted(plain);
+      plain.clear();
+      out += concat("\"${", name, "-\\$(", name, ")}\"");
+      text.remove_prefix(close + 1);
+      continue;
+    }
+    plain += text.front();
+    text.remove_prefix(text.starts_with("$$") ? 2 : 1);
+  }
+  return plain.empty() && !out.empty() ? out : out + shell_quoted(plain);
 }
 
 std::string ini_value(std::string_view text) {

@@ -20,6 +20,10 @@ namespace prdist::gen {
 /// One word of a POSIX shell, in single quotes unless it needs none. @throws Error config.invalid for NUL.
 [[nodiscard]] std::string shell_quoted(std::string_view text);
 
+/// The same for a word of a command as Kubernetes reads it: $(NAME) is the variable's value where it has one, and $$ is
+/// one $. @throws Error config.invalid for NUL.
+[[nodiscard]] std::string shell_expanded(std::string_view text);
+
 /// A value of an INI file, which has no escapes. @throws Error config.invalid for line breaks, controls and quotes.
 [[nodiscard]] std::string ini_value(std::string_view text);
 

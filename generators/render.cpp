@@ -156,7 +156,7 @@ struct Renderer::Impl {
     environment.add_callback("sh", 1, [](inja::Arguments& a) { return shell_quoted(string_of(*a[0], "sh")); });
     environment.add_callback("args", 1, [](inja::Arguments& a) {
       std::string line;
-      for (auto const& word : *a[0]) line += concat(line.empty() ? "" : " ", shell_quoted(string_of(word, "args")));
+      for (auto const& word : *a[0]) line += concat(line.empty() ? "" : " ", shell_expanded(string_of(word, "args")));
       return line;
     });
     environment.add_callback("ini", 1, [](inja::Arguments& a) { return ini_value(string_of(*a[0], "ini")); });

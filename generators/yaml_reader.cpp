@@ -7,6 +7,7 @@
 
 #include <map>
 #include <prdist/core/text.hpp>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -106,6 +107,7 @@ class Builder : public YAML::EventHandler {
   }
 
   void check_tag(std::string const& tag, Where const& at) {
+    if (options_.foreign) return;
     if (tag.empty() || tag == "?" || tag == "!" || tag == "tag:yaml.org,2002:str" || tag == "tag:yaml.org,2002:int" ||
         tag == "tag:yaml.org,2002:map" || tag == "tag:yaml.org,2002:seq") {
       return;
@@ -167,8 +169,31 @@ class Builder : public YAML::EventHandler {
   void close() {
     auto done = std::move(open_.back());
     open_.pop_back();
+    if (options_.foreign) merge(done.node);
     if (done.anchor != 0) anchors_[done.anchor] = {done.node, done.size};
     place(std::move(done.node), done.size);
+  }
+
+  /// Moves what stands below '<<' up, where the map has no such key of its own.
+  static void merge(Node& map) {
+    for (std::size_t i = 0; i < map.entries.size(); ++i) {
+      if (map.entries[i].key.quoted || map.entries[i].key.text != "<<") continue;
+      auto below = std::move(map.entries[i].value);
+      map.entries.erase(map.entries.begin() + static_cast<std::ptrdiff_t>(i));
+      if (below.kind == Node::Kind::map) {
+        auto whole = std::move(below);
+        below = {};
+        below.items.push_back(std::move(whole));
+      }
+      std::set<std::string> own;
+      for (auto const& entry : map.entries) own.insert(entry.key.text);
+      for (auto& item : below.items) {
+        for (auto& entry : item.entries) {
+          if (own.insert(entry.key.text).second) map.entries.push_back(std::move(entry));
+        }
+      }
+      return;
+    }
   }
 
   void finish(Node node, YAML::anchor_t anchor) {
@@ -207,7 +232,7 @@ class Builder : public YAML::EventHandler {
                          "write a word before the colon");
       node.kind = Node::Kind::scalar;
     }
-    if (!node.quoted && node.text == "<<") {
+    if (!node.quoted && node.text == "<<" && !options_.foreign) {
       diagnostics_.error("PR005", node.where, "merge keys ('<<') are not read here", "write the keys out");
     }
     parent.key = std::move(node);
@@ -319,7 +344,8 @@ std::optional<Node> read_yaml(SourcePtr const& source, ReadOptions const& option
   if (!documents) return std::nullopt;
   if (documents->empty() || (documents->size() == 1 && documents->front().kind == Node::Kind::null)) {
     diagnostics.error("PR001", {source, 0, 0, 1, {}}, "the file is empty",
-                      "prgen init --backend k8s writes one to begin with");
+                      options.foreign ? "is this the model's config.yaml? leave -m out when the image has one"
+                                      : "prgen init --backend k8s writes one to begin with");
     return std::nullopt;
   }
   if (documents->size() > 1 && source->text.find("---") == std::string::npos) {

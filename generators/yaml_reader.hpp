@@ -17,6 +17,7 @@ struct ReadOptions {
   std::size_t max_bytes = 1 << 20;   ///< of the file; of its values, aliases written out, twice as many
   std::size_t max_depth = 64;
   std::size_t max_nodes = 20'000;  ///< with aliases written out
+  bool foreign = false;            ///< a file that others write, too: tags are passed over and merge keys merged
 };
 
 /// The one document of `source`, or nothing, with at least one error added then. Duplicate keys are reported and the

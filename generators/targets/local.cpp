@@ -11,6 +11,7 @@ std::vector<File> render_local(TargetInput const& input) {
   auto env = Json::array();
   env.push_back({{"name", "GLOG_v"}, {"value", concat(job.log_level.value)}});
   if (job.model.threads.given) env.push_back({{"name", "CPU_NUM"}, {"value", concat(job.model.threads.value)}});
+  if (job.model.source) env.push_back({{"name", "PRDIST_CONFIG"}, {"value", job.model.source->name}});
   for (auto const& [name, value] : job.env.items) env.push_back({{"name", name.value}, {"value", value.value}});
   auto command = Json::array();
   for (auto const& word : job.command.items) command.push_back(word.value);

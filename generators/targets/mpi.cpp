@@ -17,6 +17,7 @@ Json script_data(JobSpec const& job) {
   env.push_back({{"name", "GLOG_v"}, {"value", concat(job.log_level.value)}});
   env.push_back({{"name", "GLOG_logtostderr"}, {"value", "1"}});
   if (job.model.threads.given) env.push_back({{"name", "CPU_NUM"}, {"value", concat(job.model.threads.value)}});
+  if (job.v2_cluster()) env.push_back({{"name", "TRAIN_CONFIG_DIR"}, {"value", job.train_config_dir.value}});
   for (auto const& [name, value] : job.env.items) env.push_back({{"name", name.value}, {"value", value.value}});
   auto command = Json::array();
   if (job.command.given && job.launcher.value == "prrun") command = {"prrun", "mpi", "--"};
@@ -29,6 +30,7 @@ Json script_data(JobSpec const& job) {
           {"trainers", job.trainer_num.value},
           {"ranks", job.pods()},
           {"port", job.port.value},
+          {"width", job.ports_num.value + job.ports_num_for_sparse.value},
           {"ports_num", job.ports_num.value},
           {"ports_num_for_sparse", job.ports_num_for_sparse.value},
           {"nics", job.nics.value},

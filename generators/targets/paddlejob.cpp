@@ -34,6 +34,7 @@ Json replica(JobSpec const& job, PodRole role, std::int64_t count) {
     env.push_back(env_value("TRAINING_ROLE", std::string(training_role(role))));
     env.push_back(env_value("PADDLE_TRAINING_ROLE", std::string(training_role(role))));
     env.push_back(env_field(role == PodRole::server ? "PADDLE_PSERVER_ID" : "PADDLE_TRAINER_ID", replica_index));
+    if (job.collective()) append_trainer_endpoints(job, "-worker-", "", env);
   } else {
     // With services the operator writes 36000 into the endpoints and a random PADDLE_PORT beside them; say it again.
     env = without_operators_own(common_env(job, ""), job.intranet.value == "Service");
@@ -41,6 +42,7 @@ Json replica(JobSpec const& job, PodRole role, std::int64_t count) {
   auto pod = pod_data(job, role, std::move(env));
   pod["container"] = "paddle";  // both operators look for this name
   pod["restart_policy"] = "";   // each has a rule of its own
+  if (kubeflow && job.collective()) pod["port"] = job.port.value;
   return {{"replicas", count}, {"pod", std::move(pod)}};
 }
 
@@ -54,7 +56,6 @@ std::vector<File> legacy(TargetInput const& input) {
                {"image", job.image.value},
                {"command", ""},
                {"arguments", Json::array()},
-               {"gpus", job.gpus.value},
                {"gpu_resource", job.gpu_resource.value},
                {"with_gloo", job.with_gloo.value},
                {"has_gloo", job.with_gloo.given},
@@ -65,8 +66,8 @@ std::vector<File> legacy(TargetInput const& input) {
     words.erase(words.begin());
     data["arguments"] = words;
   }
-  auto roles = Json::array({{{"role", "worker"}, {"replicas", job.trainer_num.value}}});
-  if (job.server_num.value > 0) roles.push_back({{"role", "ps"}, {"replicas", job.server_num.value}});
+  auto roles = Json::array({{{"role", "worker"}, {"replicas", job.trainer_num.value}, {"gpus", job.gpus.value}}});
+  if (job.server_num.value > 0) roles.push_back({{"role", "ps"}, {"replicas", job.server_num.value}, {"gpus", 0}});
   data["roles"] = roles;
   return {{"paddlejob.yaml", input.renderer.yaml("paddlejob_legacy.yaml", data), false, true}};
 }
@@ -85,6 +86,8 @@ std::vector<File> render_paddlejob(TargetInput const& input) {
   data["intranet"] = job.intranet.value;
   data["clean_pod_policy"] = job.clean_pod_policy.value;
   data["elastic"] = job.elastic_min.given || job.elastic_max.given;
+  data["least"] = job.elastic_min.value;
+  data["most"] = job.elastic_max.value;
   data["volcano"] = job.scheduler.value == "volcano";
   data["queue"] = job.queue.value;
   data["min_available"] = job.server_num.value + job.elastic_min.value;

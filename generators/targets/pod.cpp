@@ -44,9 +44,8 @@ Json common_env(JobSpec const& job, std::string const& endpoints) {
     if (!endpoints.empty()) env.push_back(env_value("PADDLE_PSERVERS_IP_PORT_LIST", endpoints));
   }
   auto const threads = parse_quantity(job.trainer_cpu.value);
-  auto const count = job.model.threads.given
-                         ? job.model.threads.value
-                         : std::max<std::int64_t>(static_cast<std::int64_t>(threads.value_or(1)), 1);
+  auto const count = job.model.threads.given ? job.model.threads.value
+                                             : static_cast<std::int64_t>(std::clamp(threads.value_or(1), 1.0L, 1e6L));
   env.push_back(env_value("CPU_NUM", concat(count)));
   env.push_back(env_value("JOB_NAME", job.job_name.value));
   env.push_back(env_field("JOB_NAMESPACE", "metadata.namespace"));
@@ -81,6 +80,13 @@ std::string endpoint_list(std::string const& prefix, std::int64_t count, std::st
   return list;
 }
 
+void append_trainer_endpoints(JobSpec const& job, std::string const& middle, std::string const& suffix, Json& env) {
+  auto const port = job.port.value;
+  env.push_back(env_value("PADDLE_TRAINER_ENDPOINTS",
+                          endpoint_list(job.job_name.value + middle, job.trainer_num.value, suffix, port)));
+  env.push_back(env_value("PADDLE_CURRENT_ENDPOINT", concat("$(POD_NAME)", suffix, ':', port)));
+}
+
 Json labels_of(JobSpec const& job) {
   return {{"app.kubernetes.io/name", "prdist"},
           {"app.kubernetes.io/instance", job.job_name.value},
@@ -105,7 +111,7 @@ Json volumes_of(JobSpec const& job) {
     Json volume = {{"name", record.get("name").value},
                    {"mount", record.get("mount").value},
                    {"read_only", record.get("read_only").value == "true"}};
-    has_job_path = has_job_path || record.get("mount").value == job.job_path.value;
+    has_job_path = has_job_path || normal_path(record.get("mount").value) == normal_path(job.job_path.value);
     if (auto const pvc = record.get("pvc"); pvc.given) {
       volume.update({{"kind", "persistentVolumeClaim"}, {"object", pvc.value}});
     } else if (auto const map = record.get("config_map"); map.given) {

@@ -32,6 +32,9 @@ void append_user_env(JobSpec const& job, Json& env);
 [[nodiscard]] std::string endpoint_list(std::string const& prefix, std::int64_t count, std::string const& suffix,
                                         std::int64_t port);
 
+/// All trainers' endpoints and the pod's own, for pods whose host name is their own name and `suffix`.
+void append_trainer_endpoints(JobSpec const& job, std::string const& middle, std::string const& suffix, Json& env);
+
 /// A pod with safe defaults, its environment `env`.
 [[nodiscard]] Json pod_data(JobSpec const& job, PodRole role, Json env);
 

@@ -14,11 +14,15 @@ Json task(JobSpec const& job, PodRole role, std::int64_t count, std::int64_t lea
   auto env = common_env(job, endpoints);
   env.push_back(env_value("TRAINING_ROLE", std::string(training_role(role))));
   env.push_back(env_value("PADDLE_TRAINING_ROLE", std::string(training_role(role))));
+  // The svc plugin gives a pod its own name as host name; the env plugin's index comes too late to be referred to.
+  if (job.collective()) append_trainer_endpoints(job, "-trainer-", "." + job.job_name.value, env);
+  auto pod = pod_data(job, role, std::move(env));
+  if (job.collective()) pod["port"] = job.port.value;
   return {{"name", role == PodRole::server ? "pserver" : "trainer"},
           {"replicas", count},
           {"min_available", least},
           {"completes_job", role == PodRole::trainer},
-          {"pod", pod_data(job, role, std::move(env))}};
+          {"pod", std::move(pod)}};
 }
 
 std::vector<File> legacy(TargetInput const& input) {

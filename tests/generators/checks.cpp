@@ -2,6 +2,9 @@
 // What a cluster would refuse late, found early; and every code with its two files.
 #include "checks.hpp"
 
+#include <prdist/core/text.hpp>
+
+#include "../data/temp_dir.hpp"
 #include "catalogue.hpp"
 #include "keys.hpp"
 #include "support.hpp"
@@ -10,6 +13,7 @@ namespace {
 
 using namespace prdist::gen;
 using namespace prdist::gen::test;
+using prdist::concat;
 
 std::string found(std::string const& text, Options const& options = {}) {
   Diagnostics diagnostics;
@@ -22,6 +26,26 @@ std::string first_message(std::string const& text, Options const& options = {}) 
   static_cast<void>(load(source(text), nullptr, options, diagnostics));
   auto const all = diagnostics.sorted();
   return all.empty() ? "" : all[0].message + " | " + all[0].help;
+}
+
+std::string messages(std::string const& text, Options const& options = {}, std::string const& config = {}) {
+  Diagnostics diagnostics;
+  static_cast<void>(load(source(text), config.empty() ? nullptr : source(config, "config.yaml"), options, diagnostics));
+  std::string all;
+  for (auto const& d : diagnostics.sorted()) {
+    all += d.code + ' ' + d.where.path + ": " + d.message + " | " + d.help + '\n';
+  }
+  return all;
+}
+
+Ran prgen_with_config(std::string const& config) {
+  TempDir const folder;
+  return prgen({"-", "-m", folder.file("config.yaml", config)}, good());
+}
+
+/// A file for `backend`, its first line of submit being `extra`.
+std::string for_backend(std::string const& backend, std::string const& extra) {
+  return with(with(good(extra), "k8s", backend), "    scheduler: default\n", "");
 }
 
 class EveryCode : public testing::TestWithParam<std::string> {};
@@ -156,6 +180,151 @@ TEST(Checks, EnumsThatThePaddleJobForgets) {
   EXPECT_EQ(found(good("    cleanPodPolicy: onfailure\n    intranet: podip\n"), options), "");
 }
 
+TEST(Checks, WhatPaddleOperatorDoesNotDo) {
+  auto const collective =
+      with(with(for_backend("paddlejob", "    elastic: {min: 1, max: 4}\n"), "    server_num: 2\n", ""),
+           "  submit:", "  mode: collective\n  submit:");
+  EXPECT_EQ(found(for_backend("paddlejob", "    elastic: {min: 1, max: 4}\n")), "PR023");
+  EXPECT_TRUE(
+      holds(messages(for_backend("paddlejob", "    elastic: {max: 4}\n")), "neither the servers nor their number"));
+  EXPECT_EQ(found(collective), "");
+  EXPECT_TRUE(holds(messages(collective), "etcd"));
+  EXPECT_TRUE(holds(messages(collective + "    paddlejob_api: kubeflow.org\n"), "a list that is fixed"));
+  EXPECT_EQ(found(for_backend("paddlejob", "    port: 36000\n    intranet: Service\n")), "");
+  EXPECT_TRUE(holds(messages(for_backend("paddlejob", "    port: 9000\n    intranet: Service\n")),
+                    "PR015 submit.port: paddle-operator writes port 36000 into every endpoint"));
+  EXPECT_TRUE(holds(messages(for_backend("paddlejob", "    port: 9000\n")),
+                    "PR015 submit.port: paddle-operator chooses the port"));
+  EXPECT_EQ(found(for_backend("paddlejob", "    port: 9000\n    paddlejob_api: kubeflow.org\n")), "");
+  EXPECT_EQ(found(for_backend("paddlejob", "    intranet: Host\n")), "PR018");
+}
+
+TEST(Checks, NoKeyIsDroppedInSilence) {
+  auto const idle = [](std::string const& backend, std::string const& line, std::string const& why) {
+    auto const text = for_backend(backend, "    " + line + '\n');
+    EXPECT_EQ(found(text), "PR022") << backend << ' ' << line;
+    EXPECT_TRUE(holds(messages(text), why));
+  };
+  idle("paddlejob", "time_limit: 60", "means nothing for paddlejob");
+  idle("volcano", "time_limit: 60", "means nothing for volcano");
+  idle("volcano", "elastic: {max: 4}", "means nothing for volcano");
+  for (auto const* const backend : {"volcano", "paddlejob"}) {
+    idle(backend, "nics: eth1", "without train_config_dir");
+    idle(backend, "ports_num: 2", "without train_config_dir");
+    idle(backend, "ports_num_for_sparse: 2", "without train_config_dir");
+    idle(backend, "gpu_resource: amd.com/gpu", "without gpus");
+  }
+  idle("paddlejob", "max_restart: 5", "paddle-operator, which has no such setting");
+  idle("paddlejob", "ttl: 5", "paddle-operator, which has no such setting");
+  idle("paddlejob", "queue: research", "scheduler: volcano");
+  auto const kubeflow = for_backend("paddlejob",
+                                    "    paddlejob_api: kubeflow.org\n    clean_pod_policy: Never\n    with_gloo: 1\n"
+                                    "    intranet: Service\n    max_restart: 5\n    ttl: 5\n");
+  EXPECT_EQ(found(kubeflow), "PR022 PR022 PR022");
+  EXPECT_TRUE(holds(messages(kubeflow), "means nothing for kubeflow.org"));
+  EXPECT_TRUE(holds(messages(for_backend("local", "    port: 9000\n")), "submit.port: means nothing for local"));
+}
+
+TEST(Checks, TheLegacyProfileSaysWhatItLeavesOut) {
+  Options const legacy{.profile = Profile::legacy};
+  auto const text =
+      "engine:\n  backend: k8s\n  job_name: ctr\n  command: [train]\n  submit:\n    server_num: 2\n    trainer_num: 2\n"
+      "    docker_image: hub.example.com/ctr:1.0\n    cpu: 4\n    env: {A: b}\n    gpus: 1\n    port: 9000\n"
+      "    volumes: [{name: a, mount: /a, pvc: x}]\n    service_account: sa\n    server: {memory: 8Gi}\n"
+      "    queue: research\n    elastic: {min: 1}\n";
+  auto const said = messages(text, legacy);
+  for (auto const* const path :
+       {"command", "submit.env", "submit.gpus", "submit.port", "submit.volumes", "submit.service_account",
+        "submit.server.memory", "submit.queue", "submit.elastic.min"}) {
+    EXPECT_TRUE(holds(said, concat("PR022 ", path, ": is not written by --profile legacy")));
+  }
+  EXPECT_EQ(said.find("submit.cpu"), std::string::npos);
+  EXPECT_EQ(said.find("submit.server.cpu"), std::string::npos) << "handed down, not given";
+  auto const as_shown = for_backend("paddlejob", "    paddlejob_api: batch.paddlepaddle.org\n    scheduler: default\n");
+  EXPECT_EQ(found(with(as_shown, "  submit:", "  launcher: none\n  submit:"), legacy), "");
+  EXPECT_EQ(found(with(as_shown, "batch.paddlepaddle.org", "kubeflow.org"), legacy), "PR022");
+  auto const v2 =
+      "engine:\n  backend: k8s\n  job_name: ctr\n  train_config_dir: a\n  submit:\n    server_num: 1\n"
+      "    trainer_num: 2\n    docker_image: hub.example.com/ctr:1.0\n    volumes: [{name: a, mount: /a, pvc: x}]\n";
+  EXPECT_EQ(found(v2, legacy), "PR022 PR022");
+  EXPECT_TRUE(holds(messages(v2, legacy), "volumes with a host_path only"));
+  EXPECT_TRUE(holds(messages(v2, legacy), "every pod is a server and a trainer"));
+}
+
+TEST(Checks, MountsThatCollide) {
+  EXPECT_EQ(found(with(good(), "  submit:", "  job_path: /tmp/\n  submit:")), "PR023");
+  EXPECT_EQ(found(with(good(), "  submit:", "  job_path: /\n  submit:")), "PR021");
+  EXPECT_EQ(found(good("    volumes: [{name: a, mount: //, pvc: x}]\n")), "PR021");
+  EXPECT_EQ(found(good("    volumes: [{name: a, mount: /a, host_path: /}]\n")), "PR018");
+  EXPECT_EQ(found(good("    volumes: [{name: a, mount: /dev/shm, pvc: x}]\n")), "");
+  EXPECT_EQ(found(good("    gpus: 1\n    volumes: [{name: a, mount: /dev/shm/, pvc: x}]\n")), "PR023");
+  EXPECT_EQ(found(good("    volumes: [{name: a, mount: /a, pvc: x}, {name: b, mount: /a/, pvc: x}]\n")), "PR023");
+  auto const at_config = with(good(), "  submit:", "  job_path: /etc/prdist\n  submit:");
+  EXPECT_EQ(found(at_config), "");
+  EXPECT_TRUE(holds(messages(at_config, {}, "train: {epochs: 1}\n"), "PR023 job_path: something else is mounted"));
+  auto const own = prgen({"-"}, with(good("    volumes: [{name: a, mount: /data/, pvc: x}]\n"),
+                                     "  submit:", "  job_path: /data\n  submit:"));
+  EXPECT_EQ(own.out.find("mountPath: \"/data\""), std::string::npos) << "the volume is the job's path";
+}
+
+TEST(Checks, WhatAnApiserverRefuses) {
+  EXPECT_EQ(found(good("    tolerations: [{key: a, value: 'a b'}]\n")), "PR011");
+  EXPECT_EQ(found(good("    secrets: [{env: A, secret: s, key: a b/c}]\n")), "PR011");
+  auto const counted = [](std::string const& servers, std::string const& trainers) {
+    return with(with(good(), "server_num: 2", "server_num: " + servers), "trainer_num: 2", "trainer_num: " + trainers);
+  };
+  EXPECT_EQ(found(counted("3000", "65536")), "");
+  EXPECT_EQ(found(counted("65536", "65536")), "PR010 PR010");
+  EXPECT_TRUE(holds(messages(counted("65536", "65536")), "131072 pods are more than one Job takes, which is 100000"));
+  EXPECT_EQ(found(with(counted("3500", "2"), "ctr", "a-name-of-some-length")), "PR010");
+  EXPECT_TRUE(holds(messages(with(counted("3500", "2"), "ctr", "a-name-of-some-length")), "a variable takes 131008"));
+  EXPECT_EQ(found(good("    cpu: 999999999999999999999999\n")), "PR012");
+  EXPECT_EQ(found(good("    memory: 100E\n")), "PR012");
+}
+
+TEST(Checks, WhoAProcessIsCannotBeOverridden) {
+  EXPECT_EQ(found(good("    secrets: [{env: PADDLE_PORT, secret: s, key: k}]\n")), "PR023");
+  for (auto const* const name :
+       {"JOB_COMPLETION_INDEX", "VC_TASK_INDEX", "PADDLE_TRAINER_ENDPOINTS", "PADDLE_CURRENT_ENDPOINT",
+        "PADDLE_CURRENT_IP", "PADDLE_JOB_NAME", "PADDLE_IS_LOCAL", "JOB_NAMESPACE", "TRAIN_CONFIG_DIR"}) {
+    EXPECT_EQ(found(good(concat("    env: {", name, ": x}\n"))), "PR023") << name;
+  }
+}
+
+TEST(Checks, NamesThatMayBeginWithADigitOrHaveDots) {
+  EXPECT_EQ(found(good("    service_account: 2sa.team\n    volumes: [{name: 1a, mount: /a, pvc: x}]\n"),
+                  {.name_space = "1team"}),
+            "");
+  EXPECT_EQ(found(with(good(), "ctr", "1ctr")), "PR011");
+}
+
+TEST(Checks, WhatTheModelSaysIsHeard) {
+  auto const said = [](std::string const& config, std::string const& extra = {}) {
+    return messages(good(extra), {}, config);
+  };
+  EXPECT_TRUE(holds(said("runner: [{name: a, device: gpu}]\n"), "PR022 runner.device: the model wants GPUs"));
+  EXPECT_EQ(said("runner: [{name: a, device: gpu}]\n", "    gpus: 1\n").find("wants GPUs"), std::string::npos);
+  EXPECT_TRUE(holds(said("runner: {sync_mode: gpubox}\n"), "PR022 runner.sync_mode: the model wants GPUs"));
+  EXPECT_TRUE(holds(said("runner: {sync_mode: heter}\n"), "heterogeneous workers are not rendered"));
+  EXPECT_TRUE(holds(said("runner: [{name: a, fleet_mode: collective}]\n"), "collective, and the job has 2 servers"));
+  EXPECT_TRUE(holds(said("train: {trainer: {threads: 016}}\n"), "PR007 train.trainer.threads"));
+  auto const in_step =
+      messages(for_backend("volcano", "    elastic: {min: 1}\n"), {}, "train: {trainer: {strategy: sync}}\n");
+  EXPECT_TRUE(holds(in_step, "PR023 submit.elastic.min: trainers in step"));
+  auto const merged = prgen_with_config("a: &a {threads: 7}\ntrain: {trainer: {<<: *a, x: !own y}}\n");
+  EXPECT_EQ(merged.code, 0) << merged.err;
+  EXPECT_TRUE(holds(merged.out, "name: \"CPU_NUM\"\n          value: \"7\""));
+  EXPECT_TRUE(holds(said("\n"), "is this the model's config.yaml?"));
+}
+
+TEST(Checks, PortsOfServersThatShareAHost) {
+  Options const mpi{.backend = "mpi"};
+  EXPECT_EQ(found(good("    hosts: [a]\n    port: 65532\n"), mpi), "");  // two servers of two ports each
+  EXPECT_EQ(found(good("    hosts: [a]\n    port: 65533\n"), mpi), "PR015");
+  EXPECT_EQ(found(good("    hosts: [a, b]\n    port: 65534\n"), mpi), "");
+  EXPECT_EQ(found(good("    hosts: [a]\n    port: 65532\n    ports_num: 2\n"), mpi), "PR015");
+}
+
 TEST(Checks, MachinesOfMpi) {
   Options const options{.backend = "mpi"};
   EXPECT_EQ(found(good("    hosts: [a, a]\n"), options), "PR028");
@@ -184,7 +353,8 @@ TEST(Checks, VolcanosRootQueueTakesNoJobs) {
 }
 
 TEST(Checks, PortsEndAt65535) {
-  EXPECT_EQ(found(good("    port: 65535\n    ports_num: 2\n")), "PR015");
+  auto const v2 = with(good("    port: 65535\n    ports_num: 2\n"), "  submit:", "  train_config_dir: a\n  submit:");
+  EXPECT_EQ(found(v2), "PR015");
   EXPECT_EQ(found(good("    port: 65536\n")), "PR010");
 }
 

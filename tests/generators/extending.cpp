@@ -60,9 +60,37 @@ TEST(Extending, TheDocumentsTargetRenders) {
   EXPECT_EQ(services["pserver-0"]["command"].back(), "it's: a test");
 }
 
+/// A key's row in the manual.
+std::string row_of(Key const& key) {
+  auto const joined = [](std::string_view list, std::string const& quote) {
+    std::string text;
+    for (auto const& word : words(list)) text += prdist::concat(text.empty() ? "" : ", ", quote, word, quote);
+    return text;
+  };
+  auto const value = [&]() -> std::string {
+    switch (key.rule) {
+      case Rule::text: return "text";
+      case Rule::name: return "name";
+      case Rule::quantity: return "quantity";
+      case Rule::image: return "image";
+      case Rule::path: return "path";
+      case Rule::secret: return "secret";
+      case Rule::choice: return joined(key.choices, "`");
+      case Rule::flag: return "true, false";
+      case Rule::number: return prdist::concat(key.low, " to ", key.high);
+      case Rule::list: return "list";
+      case Rule::map: return "map";
+      case Rule::records: return prdist::concat("list of {", joined(key.choices, ""), "}");
+    }
+    return {};
+  }();
+  return prdist::concat("\n| `", key.path, "` | ", value, " | ", key.about, " | ",
+                        key.targets.empty() ? "all" : joined(key.targets, ""), " |\n");
+}
+
 TEST(Extending, TheManualNamesEveryKeyAndCode) {
   auto const manual = contents(PRGEN_MANUAL);
-  for (auto const& key : keys()) EXPECT_TRUE(holds(manual, "`" + std::string(key.path) + "`"));
+  for (auto const& key : keys()) EXPECT_TRUE(holds(manual, row_of(key)));
   for (auto const& target : targets()) EXPECT_TRUE(holds(manual, "### " + std::string(target.name)));
 }
 

@@ -25,13 +25,23 @@ struct Pod {
   Variables env;
 };
 
+/// $(NAME) of variables that stand above, as the kubelet replaces it.
+std::string expanded(std::string text, Variables const& above) {
+  for (auto const& [name, value] : above) {
+    auto const reference = concat("$(", name, ')');
+    for (std::size_t i = 0; (i = text.find(reference, i)) != std::string::npos; i += value.size())
+      text.replace(i, reference.size(), value);
+  }
+  return text;
+}
+
 /// A container's environment as the kubelet makes it, for the pod of this index.
 Variables environment_of(Json const& container, std::map<std::string, std::string> const& fields) {
   Variables env;
   for (auto const& entry : container["env"]) {
     auto const name = entry["name"].get<std::string>();
     if (entry.contains("value")) {
-      env[name] = entry["value"].get<std::string>();
+      env[name] = expanded(entry["value"].get<std::string>(), env);
     } else if (entry["valueFrom"].contains("fieldRef")) {
       auto const field = entry["valueFrom"]["fieldRef"]["fieldPath"].get<std::string>();
       EXPECT_TRUE(fields.contains(field)) << field;
@@ -62,10 +72,10 @@ void as_paddle_operator(Json const& object, std::vector<Pod>& pods) {
   auto const& spec = object["spec"];
   auto const name = object["metadata"]["name"].get<std::string>();
   bool const service = spec["intranet"] == "Service";
-  auto const servers = spec["ps"]["replicas"].get<std::int64_t>();
+  auto const servers = spec.contains("ps") ? spec["ps"]["replicas"].get<std::int64_t>() : 0;
   auto const trainers = spec["worker"]["replicas"].get<std::int64_t>();
   std::vector<Pod> all;
-  add_pods(spec["ps"]["template"]["spec"], name + "-ps", "", servers, "", all);
+  if (servers > 0) add_pods(spec["ps"]["template"]["spec"], name + "-ps", "", servers, "", all);
   add_pods(spec["worker"]["template"]["spec"], name + "-worker", "", trainers, "", all);
   // Endpoints have port 36000 with services and a random one otherwise; PADDLE_PORT is random in both.
   std::string list;
@@ -73,11 +83,15 @@ void as_paddle_operator(Json const& object, std::vector<Pod>& pods) {
     list += (i == 0 ? "" : ",") +
             (service ? all[static_cast<std::size_t>(i)].host + ":36000" : "10.0.0." + std::to_string(i + 1) + ":41234");
   }
+  std::string trainer_list;
+  for (std::int64_t i = 0; i < trainers; ++i)
+    trainer_list += concat(i == 0 ? "" : ",", "10.0.0.", servers + i + 1, ":41234");
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto& env = all[i].env;
     bool const server = i < static_cast<std::size_t>(servers);
     Variables const from_map{{"PADDLE_PORT", "41234"},
                              {"PADDLE_PSERVERS_IP_PORT_LIST", list},
+                             {"PADDLE_TRAINER_ENDPOINTS", trainer_list},
                              {"PADDLE_TRAINERS_NUM", std::to_string(trainers)}};
     env.insert(from_map.begin(), from_map.end());  // what the manifest sets goes before envFrom
     env["POD_IP"] = service ? all[i].host : "10.0.0." + std::to_string(i + 1);
@@ -103,7 +117,8 @@ std::vector<Pod> pods_of(std::vector<Json> const& objects) {
       }
     } else if (kind == "kubeflow.org/v1 PaddleJob") {
       auto const& specs = object["spec"]["paddleReplicaSpecs"];
-      add_pods(specs["Master"]["template"]["spec"], name + "-master", "", specs["Master"]["replicas"], "", pods);
+      if (specs.contains("Master"))
+        add_pods(specs["Master"]["template"]["spec"], name + "-master", "", specs["Master"]["replicas"], "", pods);
       add_pods(specs["Worker"]["template"]["spec"], name + "-worker", "", specs["Worker"]["replicas"], "", pods);
     } else if (kind == "batch.paddlepaddle.org/v1 PaddleJob") {
       as_paddle_operator(object, pods);
@@ -157,6 +172,46 @@ INSTANTIATE_TEST_SUITE_P(Job, PodRoles,
                                          "k8s_document_aliases", "k8s_every_key", "k8s_without_launcher", "k8s_v2_doc",
                                          "volcano_paddlerec_doc", "volcano_every_key", "paddlejob_ps",
                                          "paddlejob_service", "paddlejob_kubeflow"),
+                         [](auto const& given) { return given.param; });
+
+class TrainersAlone : public testing::TestWithParam<std::string> {};
+
+TEST_P(TrainersAlone, EveryPodFindsItselfAndItsPeers) {
+  auto const pods = pods_of(documents_of(contents(fs::path(PRGEN_GOLDEN) / GetParam() / "expected.yaml")));
+  bool const single = GetParam().find("single") != std::string::npos;
+  ASSERT_EQ(pods.size(), single ? 1U : 2U);
+  std::set<std::string> ids;
+  for (auto const& pod : pods) {
+    auto env = pod.env;
+    auto const look = [&](std::string_view name) -> std::optional<std::string> {
+      auto const found = env.find(std::string(name));
+      return found == env.end() ? std::nullopt : std::optional(found->second);
+    };
+    for (auto const& [name, value] : pod_roles(look)) env[name] = value;
+    EXPECT_EQ(env["TRAINING_ROLE"], "TRAINER");
+    EXPECT_EQ(env["PADDLE_TRAINERS_NUM"], std::to_string(pods.size()));
+    EXPECT_FALSE(env.contains("PADDLE_PSERVERS_NUM"));
+    auto const id = env["PADDLE_TRAINER_ID"];
+    EXPECT_TRUE(ids.insert(id).second) << id;
+    if (single) continue;
+    std::vector<std::string> endpoints;
+    std::istringstream list(env["PADDLE_TRAINER_ENDPOINTS"]);
+    for (std::string endpoint; std::getline(list, endpoint, ',');) endpoints.push_back(endpoint);
+    ASSERT_EQ(endpoints.size(), pods.size());
+    auto const& own = endpoints.at(std::stoul(id));
+    auto const host = own.substr(0, own.rfind(':'));
+    EXPECT_TRUE(host == pod.host || host == env["POD_IP"]) << own << " is not " << pod.host;
+    // paddle-operator leaves it to the program to put address and port together.
+    if (GetParam() != "paddlejob_collective") {
+      EXPECT_EQ(env["PADDLE_CURRENT_ENDPOINT"], own);
+    }
+  }
+  EXPECT_EQ(*ids.begin(), "0");
+}
+
+INSTANTIATE_TEST_SUITE_P(Job, TrainersAlone,
+                         testing::Values("k8s_collective", "k8s_single", "volcano_collective", "volcano_single",
+                                         "paddlejob_collective", "paddlejob_single", "paddlejob_kubeflow_collective"),
                          [](auto const& given) { return given.param; });
 
 TEST(PodRolesOrder, ExplicitIdsGoFirstAndNothingIsSaidClearly) {

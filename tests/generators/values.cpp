@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // quantity.hpp, names.hpp, suggest.hpp and quoting.hpp: the small functions that everything else rests on.
 #include <prdist/core/error.hpp>
+#include <prdist/core/text.hpp>
 
 #include "names.hpp"
 #include "quantity.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 using namespace prdist::gen;
 using namespace prdist::gen::test;
+using prdist::concat;
 
 TEST(Quantity, ReadsWhatTheApiserverReads) {
   auto const value = [](std::string_view text) { return static_cast<double>(parse_quantity(text).value_or(-1)); };
@@ -47,6 +49,7 @@ TEST(Quantity, WritesTotalsShort) {
   EXPECT_EQ(bytes_text(1536.0L * 1024 * 1024), "1536Mi");
   EXPECT_EQ(cores_text(8), "8");
   EXPECT_EQ(cores_text(0.5L), "500m");
+  EXPECT_EQ(cores_text(1e24L), "9000000000000000");  // more than a number holds
 }
 
 TEST(Names, LabelsAreThoseOfServices) {
@@ -67,11 +70,14 @@ TEST(Names, LabelsAreThoseOfServices) {
 TEST(Names, Images) {
   for (auto const* const right :
        {"ctr", "ctr:1.0", "team/ctr:1", "hub.baidubce.com/ctr/paddlerec:alpha", "localhost:5000/ctr",
-        "your_repo/paddle:mypaddle", "h.x/a@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}) {
+        "your_repo/paddle:mypaddle", "a__b/c--d.e_f:1", "Hub.example.com:443/x",
+        "h.x/a@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}) {
     EXPECT_EQ(image_fault(right), "") << right;
   }
   for (auto const* const wrong :
-       {"", "CTR", "a b", "a:", "a:b c", "a//b", "a@sha256:12", "a:$(id)", "-a", "a\nb", "http://a/b"}) {
+       {"",         "CTR",    "a b",    "a:",         "a:b c",     "a//b",       "a@sha256:12",
+        "a:$(id)",  "-a",     "a\nb",   "http://a/b", "h:abc/x:1", "h.io:1:2/x", "h.io:/x",
+        "a..b/x:1", "a.-b:1", "a._b:1", "a___b:1",    "-h.io/x",   "h-.io/x"}) {
     EXPECT_NE(image_fault(wrong), "") << wrong;
   }
   EXPECT_EQ(image_tag("localhost:5000/ctr"), "");
@@ -83,6 +89,21 @@ TEST(Names, HostsNeverLookLikeOptions) {
     EXPECT_EQ(host_fault(right), "") << right;
   for (auto const* const wrong : {"", "-oProxyCommand=id", "a b", "a;b", "me@", "-x@node", "a\n"})
     EXPECT_NE(host_fault(wrong), "") << wrong;
+}
+
+TEST(Names, PathsThatAreTheSameFolder) {
+  EXPECT_EQ(normal_path("/a//b/./c/"), "/a/b/c");
+  EXPECT_EQ(normal_path("//."), "/");
+  EXPECT_EQ(normal_path("/.a"), "/.a");
+}
+
+TEST(Names, ValuesAndKeysOfTheCluster) {
+  EXPECT_EQ(dns_label_fault("1team"), "");
+  EXPECT_NE(dns_label_fault("a.b"), "");
+  EXPECT_TRUE(label_value(""));
+  for (auto const* const wrong : {"a b", "a/b", "-a"}) EXPECT_FALSE(label_value(wrong)) << wrong;
+  EXPECT_TRUE(data_key(".dockerconfigjson"));
+  for (auto const* const wrong : {"", "a b", "a/c", ".", "..", "..a"}) EXPECT_FALSE(data_key(wrong)) << wrong;
 }
 
 TEST(Names, MountsAndVariables) {
@@ -177,6 +198,17 @@ TEST(Quoting, YamlGivesEveryStringBack) {
   }
 }
 
+TEST(Quoting, CommandsMeanInAShellWhatTheyMeanInAPod) {
+  EXPECT_EQ(shell_expanded("plain"), "plain");
+  EXPECT_EQ(shell_expanded(""), "''");
+  EXPECT_EQ(shell_expanded("$(PRDIST_CONFIG)"), R"("${PRDIST_CONFIG-\$(PRDIST_CONFIG)}")");
+  EXPECT_EQ(shell_expanded("it's $(A)/b"), R"('it'\''s '"${A-\$(A)}"/b)");
+  EXPECT_EQ(shell_expanded("$$(A)"), "'$(A)'");
+  for (auto const* const as_it_is : {"$(id -u)", "$(A", "$A", "`id`", "$()"}) {
+    EXPECT_EQ(shell_expanded(as_it_is), concat('\'', as_it_is, '\'')) << as_it_is;
+  }
+}
+
 TEST(Quoting, BlocksGiveEveryStringBackToo) {
   auto all = hostile();
   for (auto const& text : hostile()) {
@@ -236,11 +268,10 @@ TEST(Quoting, ShellGivesEveryStringBack) {
 TEST(Quoting, NoStringChangesTheStructureOfAManifest) {
   Options options;
   for (auto const& text : hostile()) {
-    // Wherever a free string may stand: an argument, a variable, a volume's data, a key of a Secret.
+    // Wherever a free string may stand: an argument, a variable, a file of a ConfigMap.
     if (text.empty()) continue;
     Diagnostics diagnostics;
-    auto const file = source(good("    env:\n      X: " + yaml_quoted(text) +
-                                  "\n    secrets:\n    - {env: S, secret: s, key: " + yaml_quoted(text) + "}\n"));
+    auto const file = source(good("    env:\n      X: " + yaml_quoted(text) + "\n"));
     options.command = {"run", text};
     options.overrides = {{"submit.cpu", "2"}};
     auto const config = source("note: " + yaml_quoted(text) + "\n# " + yaml_quoted(text) + "\n", "config.yaml");
@@ -254,8 +285,7 @@ TEST(Quoting, NoStringChangesTheStructureOfAManifest) {
     auto const& container = documents[4]["spec"]["template"]["spec"]["containers"][0];
     EXPECT_EQ(container["command"].back(), text);
     auto const& env = container["env"];
-    EXPECT_EQ(env[env.size() - 2]["value"], text);
-    EXPECT_EQ(env.back()["valueFrom"]["secretKeyRef"]["key"], text);
+    EXPECT_EQ(env.back()["value"], text);
     EXPECT_FALSE(documents[4]["metadata"].contains("namespace"));
   }
 }

@@ -6,6 +6,7 @@ machines=${1:-$here/machines}
 servers=3
 trainers=3
 port=7164
+width=2 # ports of one server
 
 rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-${PMI_RANK:-${SLURM_PROCID:-}}}}
 size=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${SLURM_NTASKS:-}}}
@@ -35,10 +36,15 @@ i=0
 while [ "$i" -lt "$((servers > 0 ? servers : trainers))" ]; do
   eval "host=\${$((i % count + 1))}"
   # shellcheck disable=SC2154 # eval sets it
-  endpoints=$endpoints${endpoints:+,}$host:$((port + i / count))
+  endpoints=$endpoints${endpoints:+,}$host:$((port + width * (i / count)))
   addresses=$addresses${addresses:+,}$host
   i=$((i + 1))
 done
+
+if [ "$((port + ((i - 1) / count + 1) * width - 1))" -gt 65535 ]; then
+  echo "start.sh: $i processes on $count hosts need ports beyond 65535: begin lower, or add hosts" >&2
+  exit 78
+fi
 
 export PADDLE_TRAINERS_NUM="$trainers"
 if [ "$servers" -gt 0 ]; then
@@ -48,7 +54,7 @@ else
 fi
 if [ "$rank" -lt "$servers" ]; then
   eval "POD_IP=\${$((rank % count + 1))}"
-  export TRAINING_ROLE=PSERVER PADDLE_PSERVER_ID="$rank" PADDLE_PORT="$((port + rank / count))" POD_IP
+  export TRAINING_ROLE=PSERVER PADDLE_PSERVER_ID="$rank" PADDLE_PORT="$((port + width * (rank / count)))" POD_IP
 else
   export TRAINING_ROLE=TRAINER PADDLE_TRAINER_ID="$((rank - servers))" PADDLE_INIT_TRAINER_ID="$((rank - servers))"
 fi

@@ -1,0 +1,71 @@
+#!/bin/sh
+# One rank of the job: finds its role and its peers and becomes the program. Ranks go round the machines, servers first.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+servers=4
+trainers=2
+port=7164
+width=3 # ports of one server
+
+rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-${PMI_RANK:-${SLURM_PROCID:-}}}}
+size=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${SLURM_NTASKS:-}}}
+if [ -z "$rank" ] || [ -z "$size" ]; then
+  echo "start.sh: no rank in the environment: start it by run.sh" >&2
+  exit 64
+fi
+if [ "$size" -ne "$((servers + trainers))" ]; then
+  echo "start.sh: $size ranks, but $servers servers and $trainers trainers are wanted" >&2
+  exit 64
+fi
+
+# Host names, each once, whatever the flavour of the file.
+hosts=$(awk '!/^[ \t]*(#|$)/ { host = $1; sub(/:.*/, "", host); if (!seen[host]++) print host }' "$here/machines")
+set -f
+# shellcheck disable=SC2086 # one host per word
+set -- $hosts
+count=$#
+if [ "$count" -eq 0 ]; then
+  echo "start.sh: $here/machines names no host" >&2
+  exit 78
+fi
+
+endpoints=
+addresses=
+i=0
+while [ "$i" -lt "$((servers > 0 ? servers : trainers))" ]; do
+  eval "host=\${$((i % count + 1))}"
+  # shellcheck disable=SC2154 # eval sets it
+  endpoints=$endpoints${endpoints:+,}$host:$((port + width * (i / count)))
+  addresses=$addresses${addresses:+,}$host
+  i=$((i + 1))
+done
+
+if [ "$((port + ((i - 1) / count + 1) * width - 1))" -gt 65535 ]; then
+  echo "start.sh: $i processes on $count hosts need ports beyond 65535: begin lower, or add hosts" >&2
+  exit 78
+fi
+
+export PADDLE_TRAINERS_NUM="$trainers"
+if [ "$servers" -gt 0 ]; then
+  export PADDLE_PSERVERS_NUM="$servers" PADDLE_PSERVERS_IP_PORT_LIST="$endpoints"
+else
+  export PADDLE_TRAINER_ENDPOINTS="$endpoints"
+fi
+if [ "$rank" -lt "$servers" ]; then
+  eval "POD_IP=\${$((rank % count + 1))}"
+  export TRAINING_ROLE=PSERVER PADDLE_PSERVER_ID="$rank" PADDLE_PORT="$((port + width * (rank / count)))" POD_IP
+else
+  export TRAINING_ROLE=TRAINER PADDLE_TRAINER_ID="$((rank - servers))" PADDLE_INIT_TRAINER_ID="$((rank - servers))"
+fi
+# What programs of Paddle v2 read.
+export PADDLE_INIT_PORT="$port" PADDLE_INIT_PORTS_NUM=2 \
+  PADDLE_INIT_PORTS_NUM_FOR_SPARSE=1 PADDLE_INIT_NICS=eth0 \
+  PADDLE_INIT_NUM_GRADIENT_SERVERS="$trainers" PADDLE_INIT_PSERVERS="$addresses" PADDLE_INIT_USE_GPU=False \
+  PADDLE_CLUSTER_TRAIN=True
+
+export JOB_NAME=ctr JOB_PATH=/home/jobpath
+export PRDIST_CONFIG="${PRDIST_CONFIG:-$here/config.yaml}"
+export GLOG_v=0
+export GLOG_logtostderr=1
+cd "$here"
+exec prrun mpi -- prtrain -m "${PRDIST_CONFIG-\$(PRDIST_CONFIG)}"
