@@ -77,8 +77,8 @@ TEST_P(RestrictedPods, ObjectsComeBeforeThoseThatNeedThem) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Job, RestrictedPods,
-                         testing::Values("k8s_seed000", "k8s_seed000_with_config", "k8s_old_cluster", "k8s_every_key",
-                                         "k8s_without_launcher", "k8s_collective", "k8s_single", "volcano_seed000",
+                         testing::Values("k8s_paddlerec_doc", "k8s_paddlerec_doc_with_config", "k8s_old_cluster", "k8s_every_key",
+                                         "k8s_without_launcher", "k8s_collective", "k8s_single", "volcano_paddlerec_doc",
                                          "volcano_every_key", "paddlejob_ps", "paddlejob_service", "paddlejob_single",
                                          "paddlejob_collective", "paddlejob_kubeflow"),
                          [](auto const& given) { return given.param; });
@@ -106,14 +106,14 @@ TEST(Safety, TwoJobsInOneNamespaceShareNothing) {
 }
 
 TEST(Safety, TheLaunchContractsExitCodesEndAJob) {
-  auto const job = objects("k8s_seed000").back();
+  auto const job = objects("k8s_paddlerec_doc").back();
   EXPECT_EQ(job["spec"]["podFailurePolicy"]["rules"][1]["action"], "FailJob");
   EXPECT_EQ(job["spec"]["podFailurePolicy"]["rules"][1]["onExitCodes"]["values"], Json::array({64, 78, 124}));
   EXPECT_EQ(job["spec"]["podFailurePolicy"]["rules"][0]["action"], "Ignore");
   EXPECT_EQ(job["spec"]["successPolicy"]["rules"][0]["succeededIndexes"], "2-3");
   EXPECT_EQ(job["spec"]["backoffLimitPerIndex"], 3);
   EXPECT_GT(job["spec"]["ttlSecondsAfterFinished"], 0);
-  auto const volcano = objects("volcano_seed000").back();
+  auto const volcano = objects("volcano_paddlerec_doc").back();
   std::set<std::int64_t> aborting;
   for (auto const& policy : volcano["spec"]["policies"]) {
     if (policy.contains("exitCode") && policy["action"] == "AbortJob")

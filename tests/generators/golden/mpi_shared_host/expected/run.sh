@@ -3,11 +3,9 @@
 #   ./run.sh [options for mpirun]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-if [ ! -r "$here/machines" ]; then
-  if [ -z "${PBS_NODEFILE:-}" ]; then
-    echo "run.sh: no machines: write one host per line into $here/machines" >&2
-    exit 78
-  fi
-  cp "$PBS_NODEFILE" "$here/machines"
+machines=$here/machines
+if [ ! -r "$machines" ]; then
+  echo "run.sh: no machines: write one host per line into $machines" >&2
+  exit 78
 fi
-exec mpirun --hostfile "$here/machines" --map-by node -n 6 "$@" "$here/start.sh"
+exec mpirun --hostfile "$machines" --map-by node -n 6 "$@" "$here/start.sh" "$machines"

@@ -2,6 +2,7 @@
 # One rank of the job: finds its role and its peers and becomes the program. Ranks go round the machines, servers first.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+machines=${1:-$here/machines}
 servers=4
 trainers=2
 port=7164
@@ -19,13 +20,13 @@ if [ "$size" -ne "$((servers + trainers))" ]; then
 fi
 
 # Host names, each once, whatever the flavour of the file.
-hosts=$(awk '!/^[ \t]*(#|$)/ { host = $1; sub(/:.*/, "", host); if (!seen[host]++) print host }' "$here/machines")
+hosts=$(awk '!/^[ \t]*(#|$)/ { host = $1; sub(/:.*/, "", host); if (!seen[host]++) print host }' "$machines")
 set -f
 # shellcheck disable=SC2086 # one host per word
 set -- $hosts
 count=$#
 if [ "$count" -eq 0 ]; then
-  echo "start.sh: $here/machines names no host" >&2
+  echo "start.sh: $machines names no host" >&2
   exit 78
 fi
 
@@ -65,7 +66,9 @@ export PADDLE_INIT_PORT="$port" PADDLE_INIT_PORTS_NUM=2 \
 
 export JOB_NAME=ctr JOB_PATH=/home/jobpath
 export PRDIST_CONFIG="${PRDIST_CONFIG:-$here/config.yaml}"
-export GLOG_v=0
-export GLOG_logtostderr=1
 cd "$here"
-exec prrun mpi -- prtrain -m "${PRDIST_CONFIG-\$(PRDIST_CONFIG)}"
+# The job's own variables are set for the program alone: none of them can change what this script does.
+exec env \
+  GLOG_v=0 \
+  GLOG_logtostderr=1 \
+  prrun mpi -- prtrain -m "${PRDIST_CONFIG-\$(PRDIST_CONFIG)}"
