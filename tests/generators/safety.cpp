@@ -77,10 +77,11 @@ TEST_P(RestrictedPods, ObjectsComeBeforeThoseThatNeedThem) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Job, RestrictedPods,
-                         testing::Values("k8s_paddlerec_doc", "k8s_paddlerec_doc_with_config", "k8s_old_cluster", "k8s_every_key",
-                                         "k8s_without_launcher", "k8s_collective", "k8s_single", "volcano_paddlerec_doc",
-                                         "volcano_every_key", "paddlejob_ps", "paddlejob_service", "paddlejob_single",
-                                         "paddlejob_collective", "paddlejob_kubeflow"),
+                         testing::Values("k8s_paddlerec_doc", "k8s_paddlerec_doc_with_config", "k8s_old_cluster",
+                                         "k8s_every_key", "k8s_without_launcher", "k8s_collective", "k8s_single",
+                                         "volcano_paddlerec_doc", "volcano_every_key", "paddlejob_ps",
+                                         "paddlejob_service", "paddlejob_single", "paddlejob_collective",
+                                         "paddlejob_kubeflow"),
                          [](auto const& given) { return given.param; });
 
 TEST(Safety, TwoJobsInOneNamespaceShareNothing) {
