@@ -201,9 +201,7 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
         [table = header.table, count, dim, rows, keys = buffer_](ShardGroup const& group) {
           group.pull(table, keys->as<Key const>(0, count), rows->as<float>(0, count * dim));
         },
-        counted([self = shared_from_this(), header, rows](Error const* error) {
-          error == nullptr ? self->reply(header, rows) : self->fail(header, *error);
-        }));
+        counted(answering(header, rows)));
   }
 
   void on_push_rows(Header const& header) {
@@ -227,9 +225,7 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
         [header, count, weights](ShardGroup const& group) {
           group.pull_dense(header.table, header.offset, header.count, weights->as<float>(0, count));
         },
-        counted([self = shared_from_this(), header, weights](Error const* error) {
-          error == nullptr ? self->reply(header, weights) : self->fail(header, *error);
-        }));
+        counted(answering(header, weights)));
   }
 
   void on_push_dense(Header const& header) {
@@ -253,10 +249,7 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
 
   void on_barrier(Header const& header) {
     if (!server_.trainers_.lost().empty()) return fail(header, server_.lost_error("a barrier"));
-    server_.barriers_.arrive(header.offset, trainer_, server_.trainers_.members(),
-                             [self = shared_from_this(), header](Error const* error) {
-                               error == nullptr ? self->reply(header) : self->fail(header, *error);
-                             });
+    server_.barriers_.arrive(header.offset, trainer_, server_.trainers_.members(), answering(header));
   }
 
   void on_leave(Header const& header) {
@@ -279,13 +272,18 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
     if (header.remaining_ms != 0) {
       until = server_.runtime_.now() + std::chrono::milliseconds(header.remaining_ms) * 9 / 10;
     }
-    Engine::Done done = [self = shared_from_this(), header](Error const* error) {
-      error == nullptr ? self->reply(header) : self->fail(header, *error);
-    };
+    auto done = answering(header);
     // A part of a gathered step waits for others, and perhaps for a frame of its own that is still unread: were it
     // counted, a step of many frames would stop its own reading.
     bool const gathers = is_push(header.kind) && info_->apply() == ApplyRule::gather;
     server_.engine_.apply(std::move(command), until, gathers ? std::move(done) : counted(std::move(done)));
+  }
+
+  /// Answers the request `header` when its work is done: with `payload`, or with what went wrong.
+  [[nodiscard]] Engine::Done answering(Header const& header, std::shared_ptr<Buffer> payload = nullptr) {
+    return [self = shared_from_this(), header, payload = std::move(payload)](Error const* error) {
+      error == nullptr ? self->reply(header, payload) : self->fail(header, *error);
+    };
   }
 
   /// `done`, and one more request in the backlog until then.
