@@ -53,6 +53,7 @@ prdist_component(prdist
     include/prdist/table/gathering.hpp
     include/prdist/table/initializer.hpp
     include/prdist/table/placement.hpp
+    include/prdist/table/row_block.hpp
     include/prdist/table/shard_group.hpp
     include/prdist/table/sparse_shards.hpp
     include/prdist/table/sparse_table.hpp
