@@ -40,9 +40,10 @@ prdist_component(prdist
     include/prdist/optim/momentum.hpp
     include/prdist/optim/optimizer.hpp
     include/prdist/optim/sgd.hpp
-    include/prdist/server/barrier.hpp
     include/prdist/server/catalog.hpp
+    include/prdist/server/cut_call.hpp
     include/prdist/server/engine.hpp
+    include/prdist/server/meetings.hpp
     include/prdist/server/server.hpp
     include/prdist/server/trainers.hpp
     include/prdist/strategy/async.hpp
@@ -60,6 +61,7 @@ prdist_component(prdist
     include/prdist/table/spec.hpp
     include/prdist/table/spec_json.hpp
     include/prdist/trainer/client.hpp
+    include/prdist/trainer/cut_wish.hpp
     include/prdist/trainer/operation.hpp
     include/prdist/transport/beast.hpp
     include/prdist/transport/memory.hpp
@@ -70,11 +72,13 @@ prdist_component(prdist
     include/prdist/wire/checksum.hpp
     include/prdist/wire/frame.hpp
     include/prdist/wire/hello.hpp
+    include/prdist/wire/texts.hpp
   IMPL
     include/prdist/server/server.ipp
     include/prdist/server/session.ipp
     include/prdist/table/spec_json.ipp
     include/prdist/trainer/client.ipp
+    include/prdist/trainer/client_job.ipp
     include/prdist/trainer/link.ipp
     include/prdist/transport/beast.ipp
     include/prdist/transport/frame_stream.ipp

@@ -9,6 +9,7 @@
 #include <prdist/server/server.ipp>
 #include <prdist/table/spec_json.ipp>
 #include <prdist/trainer/client.ipp>
+#include <prdist/trainer/client_job.ipp>
 #include <prdist/transport/beast.ipp>
 #include <prdist/transport/tcp.ipp>
 #include <prdist/wire/hello.ipp>

@@ -372,5 +372,36 @@ TEST(Fleet, ShapesThatDoNotFitAreNamedBeforeAnythingIsSent) {
   });
 }
 
+TEST(Fleet, WorkersMeetAndLearnWhatEachBrought) {
+  std::mutex mutex;
+  std::vector<Texts> seen;
+  spawn<Transport<Memory>>(2, 3, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    auto const texts = fleet.client().meet("names", concat("worker ", fleet.roles().index));
+    {
+      std::lock_guard const lock(mutex);
+      seen.push_back(texts);
+    }
+    fleet.stop_worker();
+  });
+  EXPECT_EQ(seen, (std::vector<Texts>(3, {{0, "worker 0"}, {1, "worker 1"}, {2, "worker 2"}})));
+}
+
+TEST(Fleet, AWishForACheckpointIsHeardWithTheNextAnswer) {
+  spawn<Transport<Memory>>(2, 2, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    auto& client = fleet.client();
+    EXPECT_FALSE(client.cut_wish().wanted());
+    client.barrier("before");
+    if (fleet.roles().index == 1) client.ask_cut(17, true);
+    client.barrier("after");
+    auto const wanted = client.cut_wish().wanted();
+    EXPECT_TRUE(wanted && wanted->number == 1 && wanted->step == 17 && wanted->stop);
+    client.cut_wish().met(1);
+    EXPECT_FALSE(client.cut_wish().wanted());
+    fleet.stop_worker();
+  });
+}
+
 }  // namespace
 }  // namespace prdist::test

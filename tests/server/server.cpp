@@ -245,7 +245,7 @@ TEST_F(ServerByHand, GivesUpWhenTrainersNeverCome) {
     EXPECT_EQ(ask(zero, of(Kind::ping)), "");
     runtime.advance(std::chrono::seconds(5));
   }
-  EXPECT_TRUE(holds(ask(zero, of(Kind::barrier)), "trainer 1 is lost"));
+  EXPECT_TRUE(holds(ask(zero, of(Kind::meet), std::string("m\0", 2)), "trainer 1 is lost"));
   EXPECT_EQ(ask(zero, of(Kind::leave)), "");
   zero.connection->close();
   settle();

@@ -36,6 +36,16 @@ TEST(Trainers, RefusesWrongAndRepeatedIds) {
             "trainer 1 at b: it has already been given up: start the job anew");
 }
 
+TEST(Trainers, OneWithoutBatchesIsAMemberButNotInTraining) {
+  Trainers trainers(2);
+  ASSERT_TRUE(trainers.join(0, "a"));
+  trainers.retire(0);
+  EXPECT_EQ(trainers.members(), (std::set<std::uint32_t>{0, 1}));
+  EXPECT_EQ(trainers.training(), std::set<std::uint32_t>{1});
+  trainers.leave(1);
+  EXPECT_EQ(trainers.training(), std::set<std::uint32_t>{});
+}
+
 TEST(ListOf, SeparatesByCommas) {
   EXPECT_EQ(list_of({}), "");
   EXPECT_EQ(list_of({3}), "3");

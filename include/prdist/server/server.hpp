@@ -21,9 +21,10 @@
 #include <prdist/core/error.hpp>
 #include <prdist/core/log.hpp>
 #include <prdist/core/runtime.hpp>
-#include <prdist/server/barrier.hpp>
 #include <prdist/server/catalog.hpp>
+#include <prdist/server/cut_call.hpp>
 #include <prdist/server/engine.hpp>
+#include <prdist/server/meetings.hpp>
 #include <prdist/server/trainers.hpp>
 #include <prdist/table/placement.hpp>
 #include <prdist/wire/buffer.hpp>
@@ -85,7 +86,8 @@ class Server : public std::enable_shared_from_this<Server> {
   BufferPool buffers_;
   Catalog catalog_;
   Trainers trainers_;
-  Barriers barriers_;
+  Meetings meetings_;
+  CutCall call_;
   std::mutex sessions_mutex_;
   std::vector<std::weak_ptr<detail::Session>> sessions_;
   std::atomic<bool> stopped_ = false;

@@ -19,6 +19,9 @@ PRDIST_DECL Server::Server(Runtime& runtime, ServerOptions const& options)
       placement_(options.servers),
       started_(runtime.now()),
       trainers_(options.trainers),
+      meetings_([this](Attendance attendance) {
+        return attendance == Attendance::training ? trainers_.training() : trainers_.members();
+      }),
       engine_(placement_, options.index, options.threads, options.trainers) {}
 
 PRDIST_DECL void Server::start() {
@@ -57,6 +60,7 @@ PRDIST_DECL void Server::tick() {
     if (now - *over_since_ > std::chrono::seconds(3)) over_.open();
   }
 
+  meetings_.tell_overdue(now);
   if (auto overdue = engine_.take_waiting(now); !overdue.empty()) tell_overdue(std::move(overdue));
 
   if (auto const expected = trainers_.expected(); !expected.empty()) {
@@ -124,7 +128,7 @@ PRDIST_DECL Error Server::lost_error(std::string_view waiting_for) const {
 PRDIST_DECL void Server::on_lost(std::uint32_t trainer, Error const& why) {
   log(Level::error, "server ", options_.index, ": trainer ", trainer, " is lost: ", why.what(),
       why.code() == Errc::transport_closed ? " before stop_worker(): see its log" : "");
-  barriers_.fail(lost_error("a barrier"));
+  meetings_.fail(lost_error("a meeting"));
   if (!catalog_.any_gathers()) return;
   for (auto const& it : engine_.take_waiting(std::nullopt)) {
     auto const error = lost_error(concat("a step of table '", table_name(it.table), "'"));

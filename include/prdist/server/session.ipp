@@ -5,8 +5,12 @@
 
 #include <prdist/server/server.hpp>
 #include <prdist/wire/hello.hpp>
+#include <prdist/wire/texts.hpp>
 
 namespace prdist::detail {
+
+/// The longest text a trainer may bring to a meeting.
+inline constexpr std::uint64_t max_text = std::uint64_t{4} << 20;
 
 class Session final : public FrameSink, public std::enable_shared_from_this<Session> {
  public:
@@ -35,9 +39,10 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
       case Kind::pull_dense: return on_pull_dense(header);
       case Kind::push_dense: return on_push_dense(header);
       case Kind::assign_dense: return on_assign_dense(header);
-      case Kind::barrier: return on_barrier(header);
+      case Kind::meet: return on_meet(header);
       case Kind::leave: return on_leave(header);
-      case Kind::retire: return apply(header, Leave{trainer_});
+      case Kind::retire: return on_retire(header);
+      case Kind::ask_cut: return on_ask_cut(header);
       default: return reply(header);
     }
   }
@@ -98,7 +103,10 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
       case Kind::pull_dense:
       case Kind::push_dense:
       case Kind::assign_dense: return check_dense(header);
-      case Kind::barrier:
+      case Kind::meet:
+        if (header.payload > max_text) return wrong("its text for a meeting has ", header.payload, " bytes");
+        return {};
+      case Kind::ask_cut:
       case Kind::leave:
       case Kind::retire:
       case Kind::ping:
@@ -247,16 +255,40 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
           AssignDense{header.table, header.offset, header.count, buffer_->as<float const>(0, floats(header)), buffer_});
   }
 
-  void on_barrier(Header const& header) {
-    if (!server_.trainers_.lost().empty()) return fail(header, server_.lost_error("a barrier"));
-    server_.barriers_.arrive(header.offset, trainer_, server_.trainers_.members(), answering(header));
+  /// The payload is the meeting's name, a zero byte and the text.
+  void on_meet(Header const& header) {
+    auto const payload = text();
+    auto const end = payload.find('\0');
+    if (end == std::string_view::npos) return fail(header, wrong("a meeting without a name"));
+    std::string const name(payload.substr(0, end));
+    if (!server_.trainers_.lost().empty()) return fail(header, server_.lost_error(concat("'", name, "'")));
+    auto const attendance = (header.flags & flag_training) != 0 ? Attendance::training : Attendance::everybody;
+    server_.meetings_.arrive(name, attendance, trainer_, std::string(payload.substr(end + 1)), until(header),
+                             [self = shared_from_this(), header](Error const* error, Texts const& texts) {
+                               if (error != nullptr) return self->fail(header, *error);
+                               auto const encoded = encode_texts(texts);
+                               auto const buffer = self->server_.buffers_.take(encoded.size());
+                               std::memcpy(buffer->bytes().data(), encoded.data(), encoded.size());
+                               self->reply(header, buffer);
+                             });
+  }
+
+  void on_retire(Header const& header) {
+    server_.trainers_.retire(trainer_);
+    apply(header, Leave{trainer_});
+    server_.meetings_.release();
+  }
+
+  void on_ask_cut(Header const& header) {
+    server_.call_.ask(header.offset, (header.flags & flag_stop) != 0);
+    reply(header);
   }
 
   void on_leave(Header const& header) {
     server_.trainers_.leave(trainer_);
     log(Level::info, "server ", server_.options_.index, ": trainer ", trainer_, " has stopped");
     apply(header, Leave{trainer_});
-    server_.barriers_.release(server_.trainers_.members());
+    server_.meetings_.release();
   }
 
   /// A gathered step that includes a lost trainer can never be complete.
@@ -267,16 +299,17 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
   }
 
   void apply(Header const& header, Command command) {
-    std::optional<TimePoint> until;
-    // A little before the sender gives up, so that it hears the reason.
-    if (header.remaining_ms != 0) {
-      until = server_.runtime_.now() + std::chrono::milliseconds(header.remaining_ms) * 9 / 10;
-    }
     auto done = answering(header);
     // A part of a gathered step waits for others, and perhaps for a frame of its own that is still unread: were it
     // counted, a step of many frames would stop its own reading.
     bool const gathers = is_push(header.kind) && info_->apply() == ApplyRule::gather;
-    server_.engine_.apply(std::move(command), until, gathers ? std::move(done) : counted(std::move(done)));
+    server_.engine_.apply(std::move(command), until(header), gathers ? std::move(done) : counted(std::move(done)));
+  }
+
+  /// When the sender of `header` is to hear why it waits: a little before it gives up.
+  [[nodiscard]] std::optional<TimePoint> until(Header const& header) const {
+    if (header.remaining_ms == 0) return std::nullopt;
+    return server_.runtime_.now() + std::chrono::milliseconds(header.remaining_ms) * 9 / 10;
   }
 
   /// Answers the request `header` when its work is done: with `payload`, or with what went wrong.
@@ -329,6 +362,7 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
   void answer(Header const& to, Kind kind, Outgoing frame) {
     frame.header = to;
     frame.header.kind = kind;
+    server_.call_.tell(frame.header);
     if (auto const connection = connection_.lock()) connection->send(std::move(frame));
   }
 

@@ -40,6 +40,12 @@ class Trainers {
 
   void leave(std::uint32_t trainer) { set(trainer, State::left); }
 
+  /// The trainer has no more batches; it stays a member.
+  void retire(std::uint32_t trainer) {
+    std::lock_guard const lock(mutex_);
+    retired_.insert(trainer);
+  }
+
   /// True when the trainer was at work: then this is a loss, else its connection just ended after it had stopped.
   [[nodiscard]] bool lose(std::uint32_t trainer) {
     std::lock_guard const lock(mutex_);
@@ -54,13 +60,21 @@ class Trainers {
   [[nodiscard]] std::vector<std::uint32_t> here() const { return with(State::here); }
   [[nodiscard]] std::vector<std::uint32_t> lost() const { return with(State::lost); }
 
-  /// Those a barrier or a step waits for.
+  /// Those a barrier waits for.
   [[nodiscard]] std::set<std::uint32_t> members() const {
     std::lock_guard const lock(mutex_);
     std::set<std::uint32_t> members;
     for (std::uint32_t i = 0; i < state_.size(); ++i) {
       if (state_[i] != State::left) members.insert(i);
     }
+    return members;
+  }
+
+  /// Members that still have batches: those a step or a checkpoint waits for.
+  [[nodiscard]] std::set<std::uint32_t> training() const {
+    auto members = this->members();
+    std::lock_guard const lock(mutex_);
+    for (auto const trainer : retired_) members.erase(trainer);
     return members;
   }
 
@@ -83,6 +97,7 @@ class Trainers {
 
   mutable std::mutex mutex_;
   std::vector<State> state_;
+  std::set<std::uint32_t> retired_;
 };
 
 /// `0, 2, 5`

@@ -31,9 +31,11 @@
 #include <prdist/table/command.hpp>
 #include <prdist/table/placement.hpp>
 #include <prdist/table/spec_json.hpp>
+#include <prdist/trainer/cut_wish.hpp>
 #include <prdist/trainer/operation.hpp>
 #include <prdist/wire/buffer.hpp>
 #include <prdist/wire/channel.hpp>
+#include <prdist/wire/texts.hpp>
 
 namespace prdist {
 
@@ -101,6 +103,17 @@ class Client {
   /// Blocks until every trainer that has not left is at the barrier of this name.
   void barrier(std::string_view name);
 
+  /// As barrier(), and every trainer learns what each of them brought. With `training_only` those that have retired
+  /// are not waited for.
+  [[nodiscard]] Texts meet(std::string_view name, std::string_view text, bool training_only = false);
+
+  /// Wishes for a checkpoint, which every trainer hears of with the next answer of server 0 and meets for when it
+  /// has come to step `step`; with `stop` training is to end with it.
+  void ask_cut(std::uint64_t step, bool stop);
+
+  /// What was heard of such a wish.
+  [[nodiscard]] CutWish& cut_wish() noexcept { return *cut_wish_; }
+
   /// Takes this trainer out of gathered steps, when it has no more batches: the others go on without it. It may
   /// still pull and meet at barriers.
   void retire();
@@ -121,10 +134,14 @@ class Client {
 
   [[nodiscard]] std::shared_ptr<detail::Operation> begin(std::string what) const;
   void send(std::size_t server, std::shared_ptr<detail::Operation> const& operation, Header header,
-            std::vector<ConstBytes> out, std::vector<Bytes> in = {}, std::function<void()> arrived = {});
+            std::vector<ConstBytes> out, std::vector<Bytes> in = {}, std::function<void()> arrived = {},
+            std::shared_ptr<std::vector<std::byte>> any = {});
   void declare_any(AnySpec const& spec);
   void call(std::vector<std::size_t> const& servers, std::string what, Kind kind, ConstBytes payload);
   void call_all(std::string what, Kind kind, ConstBytes payload);
+  /// Asks one server and waits for an answer of any size.
+  [[nodiscard]] std::vector<std::byte> ask(std::size_t server, std::string what, Header header,
+                                           std::vector<ConstBytes> payload);
   Handle dense(Kind kind, DenseRef const& table, std::span<float const> out, std::span<float> in,
                std::uint32_t examples);
   void split_by_server(detail::Operation& operation, std::span<Key const> keys) const;
@@ -141,6 +158,7 @@ class Client {
   ClientOptions options_;
   Placement placement_;
   BufferPool buffers_;
+  std::shared_ptr<CutWish> cut_wish_ = std::make_shared<CutWish>();
   std::vector<std::shared_ptr<detail::Link>> links_;
   std::atomic<std::uint64_t> next_request_ = 1;
   std::shared_ptr<Life> life_ = std::make_shared<Life>();
@@ -151,4 +169,5 @@ class Client {
 
 #if !defined(PRDIST_SEPARATE_COMPILATION)
 #include <prdist/trainer/client.ipp>
+#include <prdist/trainer/client_job.ipp>
 #endif

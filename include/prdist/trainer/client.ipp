@@ -42,7 +42,7 @@ PRDIST_DECL Client::Client(Runtime& runtime, Connector connector, ClientOptions 
   for (std::size_t i = 0; i < options_.servers.size(); ++i) {
     links_.push_back(std::make_shared<detail::Link>(
         static_cast<std::uint32_t>(i),
-        concat("worker ", options_.trainer, " -> server ", i, " at ", to_string(options_.servers[i]))));
+        concat("worker ", options_.trainer, " -> server ", i, " at ", to_string(options_.servers[i])), cut_wish_));
   }
 }
 
@@ -118,7 +118,8 @@ PRDIST_DECL std::shared_ptr<detail::Operation> Client::begin(std::string what) c
 }
 
 PRDIST_DECL void Client::send(std::size_t server, std::shared_ptr<detail::Operation> const& operation, Header header,
-                              std::vector<ConstBytes> out, std::vector<Bytes> in, std::function<void()> arrived) {
+                              std::vector<ConstBytes> out, std::vector<Bytes> in, std::function<void()> arrived,
+                              std::shared_ptr<std::vector<std::byte>> any) {
   auto const request = next_request_.fetch_add(1);
   header.request = request;
   header.client = options_.trainer;
@@ -126,7 +127,8 @@ PRDIST_DECL void Client::send(std::size_t server, std::shared_ptr<detail::Operat
   header.placement = placement_.epoch();
   header.remaining_ms = detail::milliseconds_left(operation->deadline(), runtime_.now());
   // The frame keeps the operation alive, and with it what the pieces show when keys were sorted.
-  links_[server]->send(request, {operation, std::move(in), std::move(arrived)}, {header, std::move(out), operation});
+  links_[server]->send(request, {operation, std::move(in), std::move(arrived), std::move(any)},
+                       {header, std::move(out), operation});
 }
 
 PRDIST_DECL void Client::call(std::vector<std::size_t> const& servers, std::string what, Kind kind,
@@ -326,29 +328,6 @@ PRDIST_DECL Handle Client::push(DenseRef const& table, std::span<float const> gr
 
 PRDIST_DECL Handle Client::assign(DenseRef const& table, std::span<float const> weights) {
   return dense(Kind::assign_dense, table, weights, {}, 0);
-}
-
-PRDIST_DECL void Client::barrier(std::string_view name) {
-  auto const operation = begin(concat("barrier '", name, "'"));
-  operation->add(0);
-  Header header;
-  header.kind = Kind::barrier;
-  header.offset = hash_name(name);
-  send(0, operation, header, {});
-  operation->seal();
-  wait(*operation);
-}
-
-PRDIST_DECL void Client::retire() {
-  call_all("the end of the steps", Kind::retire, {});
-}
-
-PRDIST_DECL void Client::leave() {
-  if (left_) return;
-  call_all("the goodbye", Kind::leave, {});
-  left_ = true;
-  end_life();
-  for (auto const& link : links_) link->close(Error(Errc::job_state, "this worker has left the job"));
 }
 
 PRDIST_DECL void Client::wait(detail::Operation& operation) {

@@ -11,12 +11,14 @@ namespace prdist::detail {
 
 class Link final : public FrameSink {
  public:
-  Link(std::uint32_t server, std::string name) : server_(server), name_(std::move(name)) {}
+  Link(std::uint32_t server, std::string name, std::shared_ptr<CutWish> wish)
+      : server_(server), name_(std::move(name)), wish_(std::move(wish)) {}
 
   struct Request {
     std::shared_ptr<Operation> operation;
-    std::vector<Bytes> in;          ///< where the payload of the answer goes
-    std::function<void()> arrived;  ///< called when it is there
+    std::vector<Bytes> in;                          ///< where the payload of the answer goes
+    std::function<void()> arrived;                  ///< called when it is there
+    std::shared_ptr<std::vector<std::byte>> any{};  ///< instead of `in`: takes an answer of any size
   };
 
   /// Before a connection is made for this link: what was wrong with the last one is forgotten.
@@ -62,8 +64,13 @@ class Link final : public FrameSink {
     if (header.kind == Kind::failure) {
       if (header.payload > 64 * 1024) return Error(Errc::wire_message, name_, " sent a failure without end");
       failure_.resize(static_cast<std::size_t>(header.payload));
-      failure_piece_[0] = Bytes(failure_);
-      return std::span<Bytes const>(failure_piece_);
+      piece_[0] = Bytes(failure_);
+      return std::span<Bytes const>(piece_);
+    }
+    if (auto const& any = it->second.any; any && header.kind == Kind::reply) {
+      any->resize(static_cast<std::size_t>(header.payload));
+      piece_[0] = Bytes(*any);
+      return std::span<Bytes const>(piece_);
     }
     std::size_t expected = 0;
     for (auto const& piece : it->second.in) expected += piece.size();
@@ -75,6 +82,7 @@ class Link final : public FrameSink {
   }
 
   void on_frame(Header const& header) override {
+    if (header.sequence != 0 || header.flags != 0) wish_->hear(header);
     Request request;
     {
       std::lock_guard const lock(mutex_);
@@ -136,13 +144,14 @@ class Link final : public FrameSink {
 
   std::uint32_t const server_;
   std::string const name_;
+  std::shared_ptr<CutWish> const wish_;
   mutable std::mutex mutex_;
   std::shared_ptr<Connection> connection_;
   std::optional<Error> broken_;
   std::uint64_t sequence_ = 0;
   std::unordered_map<std::uint64_t, Request> requests_;
   std::vector<std::byte> failure_;
-  std::array<Bytes, 1> failure_piece_;
+  std::array<Bytes, 1> piece_;
 };
 
 }  // namespace prdist::detail

@@ -30,16 +30,27 @@ enum class Kind : std::uint16_t {
   pull_dense = 5,
   push_dense = 6,
   assign_dense = 7,
-  barrier = 8,
+  meet = 8,
   leave = 9,
   ping = 10,
   retire = 11,
+  ask_cut = 12,
+  cut = 13,
+  load = 14,
+  task_state = 15,
+  shrink = 16,
   reply = 64,
   failure = 65,
 };
 
 /// Set in Header::flags of a push that closes the trainer's part of a gathered step.
 inline constexpr std::uint32_t flag_last = 1;
+
+/// Of Kind::meet: only trainers that still have batches are waited for.
+inline constexpr std::uint32_t flag_training = 2;
+
+/// Of Kind::ask_cut, and of an answer that tells of a wanted checkpoint: training is to end with it.
+inline constexpr std::uint32_t flag_stop = 4;
 
 struct Header {
   std::uint32_t magic = wire_magic;

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The wish for a checkpoint, as server 0 keeps it. A trainer states it; everybody reads it in the next answer of the
+// server and comes to the meeting at the boundary of a step.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include <prdist/wire/frame.hpp>
+
+namespace prdist {
+
+class CutCall {
+ public:
+  /// Wishes for a checkpoint from step `step` on; with `stop` training is to end with it. Returns the checkpoint's
+  /// number, which is that of an earlier wish when that one is still waiting.
+  std::uint64_t ask(std::uint64_t step, bool stop) {
+    std::lock_guard const lock(mutex_);
+    if (!wanted_) {
+      step_ = step;
+      stop_ = false;
+      number_ = number_ + 1;
+    }
+    stop_ = stop_ || stop;
+    wanted_ = true;
+    return number_;
+  }
+
+  /// Everybody has met for checkpoint `number`.
+  void met(std::uint64_t number) {
+    std::lock_guard const lock(mutex_);
+    if (number == number_) wanted_ = false;
+  }
+
+  /// This server is to end: every trainer is asked to wish for a last checkpoint.
+  void end_soon() { ending_ = true; }
+
+  /// Writes the wish into the header of an answer. Called for every answer: without a wish it costs one load.
+  void tell(Header& header) const {
+    header.sequence = 0;
+    header.flags = ending_ ? flag_stop : 0;
+    if (!wanted_) return;
+    std::lock_guard const lock(mutex_);
+    if (!wanted_) return;
+    header.sequence = number_;
+    header.offset = step_;
+    if (stop_) header.flags = flag_stop;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::atomic<bool> wanted_ = false;
+  std::atomic<bool> ending_ = false;
+  std::uint64_t number_ = 0;
+  std::uint64_t step_ = 0;
+  bool stop_ = false;
+};
+
+}  // namespace prdist

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the servers' answers have said of a wanted checkpoint. Numbers tell a new wish from an echo of one that has
+// been met already.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+#include <prdist/wire/frame.hpp>
+
+namespace prdist {
+
+class CutWish {
+ public:
+  struct Wanted {
+    std::uint64_t number = 0;
+    std::uint64_t step = 0;  ///< not before this step has begun
+    bool stop = false;       ///< training ends with it
+  };
+
+  /// An answer that speaks of a checkpoint. Any thread.
+  void hear(Header const& header) {
+    std::lock_guard const lock(mutex_);
+    if (header.sequence == 0) {
+      ending_ = true;
+    } else if (header.sequence > met_) {
+      wanted_ = Wanted{header.sequence, header.offset, (header.flags & flag_stop) != 0};
+    }
+    heard_ = true;
+  }
+
+  /// A checkpoint that is wanted and was not met yet. Without one it costs a load.
+  [[nodiscard]] std::optional<Wanted> wanted() const {
+    if (!heard_) return std::nullopt;
+    std::lock_guard const lock(mutex_);
+    return wanted_;
+  }
+
+  /// A server is about to end: whoever sees it first asks for a last checkpoint.
+  [[nodiscard]] bool server_ends() const { return ending_; }
+
+  void met(std::uint64_t number) {
+    std::lock_guard const lock(mutex_);
+    met_ = number;
+    if (wanted_ && wanted_->number <= number) wanted_.reset();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::atomic<bool> heard_ = false;
+  std::atomic<bool> ending_ = false;
+  std::optional<Wanted> wanted_;
+  std::uint64_t met_ = 0;
+};
+
+}  // namespace prdist

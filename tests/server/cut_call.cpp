@@ -1,0 +1,48 @@
+#include <prdist/server/cut_call.hpp>
+
+#include <gtest/gtest.h>
+
+using namespace prdist;
+
+TEST(CutCall, TellsNothingUntilAsked) {
+  CutCall call;
+  Header header;
+  header.sequence = 5;
+  header.flags = flag_last;
+  call.tell(header);
+  EXPECT_EQ(header.sequence, 0U);
+  EXPECT_EQ(header.flags, 0U);
+}
+
+TEST(CutCall, OfAServerThatEndsAsksForAStopWithoutANumber) {
+  CutCall call;
+  call.end_soon();
+  Header header;
+  call.tell(header);
+  EXPECT_EQ(header.sequence, 0U);
+  EXPECT_EQ(header.flags, flag_stop);
+}
+
+TEST(CutCall, TellsNumberStepAndStopUntilEverybodyHasMet) {
+  CutCall call;
+  EXPECT_EQ(call.ask(10, false), 1U);
+  EXPECT_EQ(call.ask(12, false), 1U);  // the first wish stands
+  Header header;
+  call.tell(header);
+  EXPECT_EQ(header.sequence, 1U);
+  EXPECT_EQ(header.offset, 10U);
+  EXPECT_EQ(header.flags, 0U);
+  EXPECT_EQ(call.ask(12, true), 1U);  // but an end is added to it
+  call.tell(header);
+  EXPECT_EQ(header.flags, flag_stop);
+  EXPECT_EQ(header.offset, 10U);
+  call.met(7);  // not this one
+  call.tell(header);
+  EXPECT_EQ(header.sequence, 1U);
+  call.met(1);
+  call.tell(header);
+  EXPECT_EQ(header.sequence, 0U);
+  EXPECT_EQ(call.ask(20, false), 2U);
+  call.tell(header);
+  EXPECT_EQ(header.flags, 0U);
+}
