@@ -12,6 +12,7 @@ prdist_component(prdist
     include/prdist/core/hash.hpp
     include/prdist/core/log.hpp
     include/prdist/core/runtime.hpp
+    include/prdist/core/stop_signal.hpp
     include/prdist/core/text.hpp
     include/prdist/core/types.hpp
     include/prdist/data.hpp
