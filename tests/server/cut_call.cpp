@@ -7,11 +7,11 @@ using namespace prdist;
 TEST(CutCall, TellsNothingUntilAsked) {
   CutCall call;
   Header header;
-  header.sequence = 5;
-  header.flags = flag_last;
+  header.remaining_ms = 5;
+  header.flags = flag_last | flag_stop;
   call.tell(header);
-  EXPECT_EQ(header.sequence, 0U);
-  EXPECT_EQ(header.flags, 0U);
+  EXPECT_EQ(header.remaining_ms, 0U);
+  EXPECT_EQ(header.flags, flag_last);  // others' flags are left alone
 }
 
 TEST(CutCall, OfAServerThatEndsAsksForAStopWithoutANumber) {
@@ -19,7 +19,7 @@ TEST(CutCall, OfAServerThatEndsAsksForAStopWithoutANumber) {
   call.end_soon();
   Header header;
   call.tell(header);
-  EXPECT_EQ(header.sequence, 0U);
+  EXPECT_EQ(header.remaining_ms, 0U);
   EXPECT_EQ(header.flags, flag_stop);
 }
 
@@ -29,19 +29,19 @@ TEST(CutCall, TellsNumberStepAndStopUntilEverybodyHasMet) {
   EXPECT_EQ(call.ask(12, false), 1U);  // the first wish stands
   Header header;
   call.tell(header);
-  EXPECT_EQ(header.sequence, 1U);
-  EXPECT_EQ(header.offset, 10U);
+  EXPECT_EQ(header.remaining_ms, 1U);
+  EXPECT_EQ(header.sequence, 10U);
   EXPECT_EQ(header.flags, 0U);
   EXPECT_EQ(call.ask(12, true), 1U);  // but an end is added to it
   call.tell(header);
   EXPECT_EQ(header.flags, flag_stop);
-  EXPECT_EQ(header.offset, 10U);
+  EXPECT_EQ(header.sequence, 10U);
   call.met(7);  // not this one
   call.tell(header);
-  EXPECT_EQ(header.sequence, 1U);
+  EXPECT_EQ(header.remaining_ms, 1U);
   call.met(1);
   call.tell(header);
-  EXPECT_EQ(header.sequence, 0U);
+  EXPECT_EQ(header.remaining_ms, 0U);
   EXPECT_EQ(call.ask(20, false), 2U);
   call.tell(header);
   EXPECT_EQ(header.flags, 0U);

@@ -6,10 +6,10 @@ using namespace prdist;
 
 namespace {
 
-Header answer(std::uint64_t number, std::uint64_t step, std::uint32_t flags = 0) {
+Header answer(std::uint32_t number, std::uint64_t step, std::uint32_t flags = 0) {
   Header header;
-  header.sequence = number;
-  header.offset = step;
+  header.remaining_ms = number;
+  header.sequence = step;
   header.flags = flags;
   return header;
 }

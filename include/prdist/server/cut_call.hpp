@@ -15,7 +15,7 @@ class CutCall {
  public:
   /// Wishes for a checkpoint from step `step` on; with `stop` training is to end with it. Returns the checkpoint's
   /// number, which is that of an earlier wish when that one is still waiting.
-  std::uint64_t ask(std::uint64_t step, bool stop) {
+  std::uint32_t ask(std::uint64_t step, bool stop) {
     std::lock_guard const lock(mutex_);
     if (!wanted_) {
       step_ = step;
@@ -28,7 +28,7 @@ class CutCall {
   }
 
   /// Everybody has met for checkpoint `number`.
-  void met(std::uint64_t number) {
+  void met(std::uint32_t number) {
     std::lock_guard const lock(mutex_);
     if (number == number_) wanted_ = false;
   }
@@ -38,21 +38,21 @@ class CutCall {
 
   /// Writes the wish into the header of an answer. Called for every answer: without a wish it costs one load.
   void tell(Header& header) const {
-    header.sequence = 0;
-    header.flags = ending_ ? flag_stop : 0;
+    header.remaining_ms = 0;
+    header.flags = (header.flags & ~flag_stop) | (ending_ ? flag_stop : 0);
     if (!wanted_) return;
     std::lock_guard const lock(mutex_);
     if (!wanted_) return;
-    header.sequence = number_;
-    header.offset = step_;
-    if (stop_) header.flags = flag_stop;
+    header.remaining_ms = number_;
+    header.sequence = step_;
+    if (stop_) header.flags |= flag_stop;
   }
 
  private:
   mutable std::mutex mutex_;
   std::atomic<bool> wanted_ = false;
   std::atomic<bool> ending_ = false;
-  std::uint64_t number_ = 0;
+  std::uint32_t number_ = 0;
   std::uint64_t step_ = 0;
   bool stop_ = false;
 };

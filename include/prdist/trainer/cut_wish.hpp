@@ -15,7 +15,7 @@ namespace prdist {
 class CutWish {
  public:
   struct Wanted {
-    std::uint64_t number = 0;
+    std::uint32_t number = 0;
     std::uint64_t step = 0;  ///< not before this step has begun
     bool stop = false;       ///< training ends with it
   };
@@ -23,10 +23,10 @@ class CutWish {
   /// An answer that speaks of a checkpoint. Any thread.
   void hear(Header const& header) {
     std::lock_guard const lock(mutex_);
-    if (header.sequence == 0) {
+    if (header.remaining_ms == 0) {
       ending_ = true;
-    } else if (header.sequence > met_) {
-      wanted_ = Wanted{header.sequence, header.offset, (header.flags & flag_stop) != 0};
+    } else if (header.remaining_ms > met_) {
+      wanted_ = Wanted{header.remaining_ms, header.sequence, (header.flags & flag_stop) != 0};
     }
     heard_ = true;
   }
@@ -41,7 +41,7 @@ class CutWish {
   /// A server is about to end: whoever sees it first asks for a last checkpoint.
   [[nodiscard]] bool server_ends() const { return ending_; }
 
-  void met(std::uint64_t number) {
+  void met(std::uint32_t number) {
     std::lock_guard const lock(mutex_);
     met_ = number;
     if (wanted_ && wanted_->number <= number) wanted_.reset();
@@ -52,7 +52,7 @@ class CutWish {
   std::atomic<bool> heard_ = false;
   std::atomic<bool> ending_ = false;
   std::optional<Wanted> wanted_;
-  std::uint64_t met_ = 0;
+  std::uint32_t met_ = 0;
 };
 
 }  // namespace prdist

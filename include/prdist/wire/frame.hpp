@@ -34,11 +34,11 @@ enum class Kind : std::uint16_t {
   leave = 9,
   ping = 10,
   retire = 11,
-  ask_cut = 12,
-  cut = 13,
-  load = 14,
-  task_state = 15,
-  shrink = 16,
+  ask_cut = 16,
+  cut = 17,
+  load = 18,
+  task_state = 19,
+  shrink = 20,
   reply = 64,
   failure = 65,
 };
@@ -47,10 +47,10 @@ enum class Kind : std::uint16_t {
 inline constexpr std::uint32_t flag_last = 1;
 
 /// Of Kind::meet: only trainers that still have batches are waited for.
-inline constexpr std::uint32_t flag_training = 2;
+inline constexpr std::uint32_t flag_training = 16;
 
 /// Of Kind::ask_cut, and of an answer that tells of a wanted checkpoint: training is to end with it.
-inline constexpr std::uint32_t flag_stop = 4;
+inline constexpr std::uint32_t flag_stop = 32;
 
 struct Header {
   std::uint32_t magic = wire_magic;
@@ -62,8 +62,8 @@ struct Header {
   std::uint64_t client = 0;        ///< who asks: stays the same when a trainer reconnects
   std::uint32_t client_epoch = 0;  ///< counts the lives of that client
   std::uint32_t placement = 0;     ///< the epoch of the placement by which keys were sent here
-  std::uint64_t sequence = 0;      ///< counts what one client sends to one server
-  std::uint32_t remaining_ms = 0;  ///< how long the sender will wait; 0: as long as it takes
+  std::uint64_t sequence = 0;      ///< counts what one client sends; in an answer the step of a wanted checkpoint
+  std::uint32_t remaining_ms = 0;  ///< how long the sender waits, 0: for ever; in an answer that checkpoint's number
   std::uint32_t weight = 0;        ///< examples behind a gradient
   std::uint64_t payload = 0;       ///< bytes that follow, without their checksums
   std::uint64_t count = 0;         ///< keys or ranges in the payload
