@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The long work of a server, on a thread of its own: writing its part of a checkpoint, or loading one. One at a time;
+// who asked for it looks now and then how far it is.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <prdist/core/error.hpp>
+#include <prdist/core/log.hpp>
+
+namespace prdist {
+
+class Background {
+ public:
+  struct State {
+    std::string what{};
+    bool done = true;
+    std::uint64_t rows = 0;         ///< that are through: it grows as long as the work goes on
+    std::string result{};           ///< JSON, when it is done
+    std::optional<Error> failed{};  ///< instead of a result
+  };
+
+  Background() = default;
+  Background(Background const&) = delete;
+  Background& operator=(Background const&) = delete;
+  ~Background() {
+    if (thread_.joinable()) thread_.join();
+  }
+
+  /// Runs `work`, which adds to the number it is given as rows come through and returns its result.
+  /// @throws Error job.state while other work goes on
+  void start(std::string what, std::function<std::string(std::atomic<std::uint64_t>& rows)> work) {
+    std::lock_guard const lock(mutex_);
+    if (!state_.done) throw Error(Errc::job_state, what, " while ", state_.what, " is under way: wait for its end");
+    if (thread_.joinable()) thread_.join();
+    state_ = State{std::move(what), false};
+    rows_ = 0;
+    thread_ = std::thread([this, work = std::move(work)] {
+      State ended;
+      try {
+        ended.result = work(rows_);
+      } catch (Error const& error) {
+        ended.failed = error;
+      } catch (std::exception const& error) {
+        ended.failed = Error(Errc::internal, error.what());
+      }
+      std::lock_guard const done(mutex_);
+      ended.what = state_.what;
+      ended.rows = rows_;
+      if (ended.failed) log(Level::error, ended.what, " failed: ", ended.failed->what());
+      state_ = std::move(ended);
+    });
+  }
+
+  /// Of the work that was started last.
+  [[nodiscard]] State state() const {
+    std::lock_guard const lock(mutex_);
+    auto state = state_;
+    if (!state.done) state.rows = rows_;
+    return state;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  State state_;
+  std::atomic<std::uint64_t> rows_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace prdist

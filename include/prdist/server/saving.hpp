@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a server does for a checkpoint: write the rows of its shards into a part while training goes on, and read them
+// back out of everybody's parts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <prdist/core/decl.hpp>
+#include <prdist/core/error.hpp>
+#include <prdist/server/background.hpp>
+#include <prdist/server/catalog.hpp>
+#include <prdist/server/engine.hpp>
+#include <prdist/table/cut.hpp>
+#include <prdist/table/placement.hpp>
+
+namespace prdist {
+
+class Saving {
+ public:
+  /// All must outlive it.
+  Saving(Engine& engine, Catalog const& catalog, Placement const& placement, std::uint32_t server)
+      : engine_(engine), catalog_(catalog), placement_(placement), server_(server) {}
+
+  /// Sets the marker on every thread and returns: what is applied afterwards is not in the cut. The rows are written
+  /// to `folder` in the background. @throws Error checkpoint.file, job.state
+  void cut(std::string const& folder, CutKind kind);
+
+  /// The last cut is part of a complete checkpoint: the next one of changed rows starts from it.
+  void keep_cut();
+
+  /// Loads the rows of this server's shards from the checkpoint at `path` and those it builds on, in the background.
+  /// Its tables have been declared. @throws Error job.state
+  void load(std::string const& path);
+
+  /// JSON: what, done, rows, and at the end `result` or `error` with its code and text.
+  [[nodiscard]] std::string state_json() const;
+
+ private:
+  [[nodiscard]] std::string load_rows(std::string const& path, std::atomic<std::uint64_t>& rows);
+  void check_tables(struct Checkpoint const& checkpoint) const;
+
+  Engine& engine_;
+  Catalog const& catalog_;
+  Placement const& placement_;
+  std::uint32_t server_;
+  Background background_;
+};
+
+}  // namespace prdist
+
+#if !defined(PRDIST_SEPARATE_COMPILATION)
+#include <prdist/server/saving.ipp>
+#endif

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Definitions of server/saving.hpp.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include <prdist/checkpoint/directory.hpp>
+#include <prdist/checkpoint/manifest.ipp>
+#include <prdist/checkpoint/part_reader.hpp>
+#include <prdist/checkpoint/part_writer.hpp>
+#include <prdist/server/block_queue.hpp>
+#include <prdist/server/saving.hpp>
+
+namespace prdist {
+
+namespace detail {
+
+/// Bounds how many blocks are on their way into the engine, and keeps the first thing that went wrong.
+class LoadWindow {
+ public:
+  explicit LoadWindow(std::size_t most) : most_(most) {}
+
+  /// @throws Error what went wrong with an earlier block
+  void enter() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return inside_ < most_; });
+    if (failed_) throw *failed_;
+    ++inside_;
+  }
+  void leave(Error const* error) {
+    std::lock_guard const lock(mutex_);
+    if (error != nullptr && !failed_) failed_ = *error;
+    --inside_;
+    changed_.notify_all();
+  }
+  /// @throws Error as enter()
+  void wait_for_all() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return inside_ == 0; });
+    if (failed_) throw *failed_;
+  }
+
+ private:
+  std::size_t const most_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t inside_ = 0;
+  std::optional<Error> failed_;
+};
+
+}  // namespace detail
+
+PRDIST_DECL void Saving::cut(std::string const& folder, CutKind kind) {
+  auto const writer = std::make_shared<PartWriter>(folder, server_);
+  auto const queue = std::make_shared<BlockQueue>();
+  background_.start(concat("server ", server_, ": its part of ", folder),
+                    [writer, queue](std::atomic<std::uint64_t>& rows) {
+                      try {
+                        while (auto const block = queue->take()) {
+                          writer->write(*block);
+                          rows += block->keys.size();
+                        }
+                        return to_json(writer->close());
+                      } catch (Error const& error) {
+                        queue->fail(error);
+                        throw;
+                      }
+                    });
+  engine_.cut(
+      kind, [queue] { return std::make_unique<QueueSink>(queue); },
+      [queue](Error const* error) { error == nullptr ? queue->end() : queue->fail(*error); });
+}
+
+PRDIST_DECL void Saving::keep_cut() {
+  engine_.keep_cut();
+}
+
+PRDIST_DECL void Saving::load(std::string const& path) {
+  background_.start(concat("server ", server_, ": loading ", path),
+                    [this, path](std::atomic<std::uint64_t>& rows) { return load_rows(path, rows); });
+}
+
+PRDIST_DECL std::string Saving::load_rows(std::string const& path, std::atomic<std::uint64_t>& rows) {
+  auto const chain = chain_of(open_checkpoint(path));
+  check_tables(chain.back());
+  detail::LoadWindow window(8);
+  try {
+    for (auto const& checkpoint : chain) {
+      for (auto const& part : checkpoint.manifest.parts) {
+        PartReader const reader(checkpoint.part_path(part));
+        reader.for_each(
+            [&](TableId table, std::uint32_t shard) {
+              return placement_.server_of_shard(shard) == server_ && catalog_.find(table) != nullptr;
+            },
+            [&](RowBlock const& block) {
+              window.enter();
+              rows += block.keys.size();
+              engine_.load(block, [&](Error const* error) { window.leave(error); });
+            });
+      }
+    }
+  } catch (...) {
+    // What is under way still refers to the window.
+    try {
+      window.wait_for_all();
+    } catch (Error const&) {
+    }
+    throw;
+  }
+  window.wait_for_all();
+  return "{}";
+}
+
+PRDIST_DECL void Saving::check_tables(Checkpoint const& checkpoint) const {
+  std::set<TableId> saved;
+  for (auto const& table : checkpoint.manifest.tables) {
+    auto const& name = name_of(table.spec);
+    auto const id = table_id(name);
+    saved.insert(id);
+    auto const declared = catalog_.find(id);
+    if (!declared) {
+      log(Level::warning, "server ", server_, ": table '", name, "' of ", checkpoint.path,
+          " is not declared by this program: its rows are left out");
+    } else if (auto const how = layout_difference(declared->spec, table.spec); !how.empty()) {
+      throw Error(Errc::table_mismatch, "table '", name, "' of ", checkpoint.path, " cannot be loaded: ", how,
+                  ": run the program with the options it was saved with");
+    }
+  }
+  for (auto const& [id, info] : catalog_.all()) {
+    if (!saved.contains(id)) {
+      log(Level::warning, "server ", server_, ": table '", name_of(info->spec), "' is not in ", checkpoint.path,
+          ": it starts anew");
+    }
+  }
+}
+
+PRDIST_DECL std::string Saving::state_json() const {
+  auto const state = background_.state();
+  boost::json::object object{{"what", state.what}, {"done", state.done}, {"rows", state.rows}};
+  if (!state.result.empty()) object["result"] = state.result;
+  if (state.failed) {
+    object["error"] = {{"code", static_cast<std::uint64_t>(state.failed->code())}, {"text", state.failed->message()}};
+  }
+  return boost::json::serialize(object);
+}
+
+}  // namespace prdist
