@@ -43,6 +43,10 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
       case Kind::leave: return on_leave(header);
       case Kind::retire: return on_retire(header);
       case Kind::ask_cut: return on_ask_cut(header);
+      case Kind::cut: return on_cut(header);
+      case Kind::keep_cut: return on_keep_cut(header);
+      case Kind::load: return on_load(header);
+      case Kind::work_state: return reply_text(header, server_.saving_.state_json());
       default: return reply(header);
     }
   }
@@ -104,11 +108,15 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
       case Kind::push_dense:
       case Kind::assign_dense: return check_dense(header);
       case Kind::meet:
-        if (header.payload > max_text) return wrong("its text for a meeting has ", header.payload, " bytes");
+      case Kind::retire:
+      case Kind::cut:
+      case Kind::load:
+        if (header.payload > max_text) return wrong("a text of ", header.payload, " bytes");
         return {};
       case Kind::ask_cut:
+      case Kind::keep_cut:
+      case Kind::work_state:
       case Kind::leave:
-      case Kind::retire:
       case Kind::ping:
         if (header.payload != 0) return wrong("a message that has no payload came with ", header.payload, " bytes");
         return {};

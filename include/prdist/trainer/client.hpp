@@ -111,12 +111,31 @@ class Client {
   /// has come to step `step`; with `stop` training is to end with it.
   void ask_cut(std::uint64_t step, bool stop);
 
+  /// Lets every server write the rows of its shards to `folder`, as they are when the call returns. `number` is that
+  /// of the wish it fulfils, 0 for none. With `changed_only` rows that have not changed since the last kept cut are
+  /// left out.
+  void cut(std::string_view folder, std::uint32_t number = 0, bool changed_only = false);
+
+  /// What the last cut wrote is part of a complete checkpoint.
+  void keep_cut();
+
+  /// Lets every server load the rows of its shards from the checkpoint at `path`. The tables have been declared.
+  void load(std::string_view path);
+
+  /// Waits until the cut or load on every server has ended, as long as they make progress; returns their results.
+  /// @throws Error what a server failed with; job.deadline when nothing moves
+  std::vector<std::string> wait_for_work();
+
+  /// The tables this trainer has declared, in the order it did.
+  [[nodiscard]] std::vector<AnySpec> declared() const;
+
   /// What was heard of such a wish.
   [[nodiscard]] CutWish& cut_wish() noexcept { return *cut_wish_; }
 
   /// Takes this trainer out of gathered steps, when it has no more batches: the others go on without it. It may
   /// still pull and meet at barriers.
-  void retire();
+  /// `text` stands for it in later meetings of those that still train.
+  void retire(std::string_view text = {});
 
   /// Tells the servers that this trainer has finished, and closes the connections.
   void leave();
@@ -137,8 +156,9 @@ class Client {
             std::vector<ConstBytes> out, std::vector<Bytes> in = {}, std::function<void()> arrived = {},
             std::shared_ptr<std::vector<std::byte>> any = {});
   void declare_any(AnySpec const& spec);
-  void call(std::vector<std::size_t> const& servers, std::string what, Kind kind, ConstBytes payload);
-  void call_all(std::string what, Kind kind, ConstBytes payload);
+  void call(std::vector<std::size_t> const& servers, std::string what, Kind kind, ConstBytes payload,
+            std::uint32_t flags = 0, std::uint64_t offset = 0);
+  void call_all(std::string what, Kind kind, ConstBytes payload, std::uint32_t flags = 0, std::uint64_t offset = 0);
   /// Asks one server and waits for an answer of any size.
   [[nodiscard]] std::vector<std::byte> ask(std::size_t server, std::string what, Header header,
                                            std::vector<ConstBytes> payload);
@@ -163,6 +183,8 @@ class Client {
   std::atomic<std::uint64_t> next_request_ = 1;
   std::shared_ptr<Life> life_ = std::make_shared<Life>();
   std::atomic<bool> left_ = false;
+  mutable std::mutex declared_mutex_;
+  std::vector<AnySpec> declared_;
 };
 
 }  // namespace prdist

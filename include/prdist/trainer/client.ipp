@@ -132,28 +132,36 @@ PRDIST_DECL void Client::send(std::size_t server, std::shared_ptr<detail::Operat
 }
 
 PRDIST_DECL void Client::call(std::vector<std::size_t> const& servers, std::string what, Kind kind,
-                              ConstBytes payload) {
+                              ConstBytes payload, std::uint32_t flags, std::uint64_t offset) {
   auto const operation = begin(std::move(what));
   for (auto const server : servers) operation->add(static_cast<std::uint32_t>(server));
   for (auto const server : servers) {
     Header header;
     header.kind = kind;
+    header.flags = flags;
+    header.offset = offset;
     send(server, operation, header, payload.empty() ? std::vector<ConstBytes>{} : std::vector<ConstBytes>{payload});
   }
   operation->seal();
   wait(*operation);
 }
 
-PRDIST_DECL void Client::call_all(std::string what, Kind kind, ConstBytes payload) {
+PRDIST_DECL void Client::call_all(std::string what, Kind kind, ConstBytes payload, std::uint32_t flags,
+                                  std::uint64_t offset) {
   std::vector<std::size_t> servers(links_.size());
   std::iota(servers.begin(), servers.end(), std::size_t{0});
-  call(servers, std::move(what), kind, payload);
+  call(servers, std::move(what), kind, payload, flags, offset);
 }
 
 PRDIST_DECL void Client::declare_any(AnySpec const& spec) {
   if (auto const fine = check(spec); !fine) throw fine.error();
   auto const text = to_json(spec);
   call_all(concat("the declaration of table '", name_of(spec), "'"), Kind::declare, std::as_bytes(std::span(text)));
+  std::lock_guard const lock(declared_mutex_);
+  for (auto const& known : declared_) {
+    if (name_of(known) == name_of(spec)) return;
+  }
+  declared_.push_back(spec);
 }
 
 PRDIST_DECL SparseRef Client::declare(SparseSpec const& spec) {

@@ -2,10 +2,48 @@
 // Definitions of trainer/client.hpp: what trainers do together, beside pulling and pushing.
 #pragma once
 
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <optional>
+
 #include <prdist/trainer/client.hpp>
 #include <prdist/trainer/link.ipp>
 
 namespace prdist {
+
+namespace detail {
+
+struct WorkState {
+  std::string what{};
+  bool done = false;
+  std::uint64_t rows = 0;
+  std::string result{};
+  std::optional<Error> failed{};
+};
+
+[[nodiscard]] inline WorkState work_from_json(ConstBytes payload, std::string_view from) {
+  boost::system::error_code failed;
+  auto const value =
+      boost::json::parse({reinterpret_cast<char const*>(payload.data()), payload.size()}, failed);
+  WorkState state;
+  try {
+    auto const& object = value.as_object();
+    state.what = object.at("what").as_string();
+    state.done = object.at("done").as_bool();
+    state.rows = object.at("rows").to_number<std::uint64_t>();
+    if (auto const* const result = object.if_contains("result")) state.result = result->as_string();
+    if (auto const* const error = object.if_contains("error")) {
+      auto const code = error->at("code").to_number<std::uint64_t>();
+      state.failed = Error(code > static_cast<std::uint64_t>(last_errc) ? Errc::internal : static_cast<Errc>(code),
+                           error->at("text").as_string());
+    }
+  } catch (std::exception const&) {
+    throw Error(Errc::wire_message, from, " did not say how far its work is");
+  }
+  return state;
+}
+
+}  // namespace detail
 
 PRDIST_DECL std::vector<std::byte> Client::ask(std::size_t server, std::string what, Header header,
                                                std::vector<ConstBytes> payload) {
@@ -40,8 +78,55 @@ PRDIST_DECL void Client::ask_cut(std::uint64_t step, bool stop) {
   (void)ask(0, "the wish for a checkpoint", header, {});
 }
 
-PRDIST_DECL void Client::retire() {
-  call_all("the end of the steps", Kind::retire, {});
+PRDIST_DECL void Client::cut(std::string_view folder, std::uint32_t number, bool changed_only) {
+  call_all(concat("the cut for ", folder), Kind::cut, std::as_bytes(std::span(folder)), changed_only ? flag_changed : 0,
+           number);
+}
+
+PRDIST_DECL void Client::keep_cut() {
+  call_all("the end of a checkpoint", Kind::keep_cut, {});
+}
+
+PRDIST_DECL void Client::load(std::string_view path) {
+  call_all(concat("the order to load ", path), Kind::load, std::as_bytes(std::span(path)));
+}
+
+PRDIST_DECL std::vector<std::string> Client::wait_for_work() {
+  std::vector<std::string> results;
+  for (std::size_t server = 0; server < links_.size(); ++server) {
+    auto patience = runtime_.now() + options_.deadline;
+    Duration pause = std::chrono::milliseconds(2);
+    for (std::uint64_t rows = 0;;) {
+      Header header;
+      header.kind = Kind::work_state;
+      auto state = detail::work_from_json(ask(server, "a look at a server's work", header, {}), links_[server]->name());
+      if (state.failed) throw *state.failed;
+      if (state.done) {
+        results.push_back(std::move(state.result));
+        break;
+      }
+      auto const now = runtime_.now();
+      if (state.rows != rows) patience = now + options_.deadline;
+      rows = state.rows;
+      if (now >= patience) {
+        throw Error(Errc::job_deadline, state.what, " has not moved for ", seconds(options_.deadline), " s, at ", rows,
+                    " rows: look at the server's disk and log; a longer FLAGS_rpc_deadline waits longer");
+      }
+      Gate never;
+      (void)runtime_.wait(never, now + pause);
+      pause = std::min<Duration>(pause * 2, std::chrono::milliseconds(200));
+    }
+  }
+  return results;
+}
+
+PRDIST_DECL std::vector<AnySpec> Client::declared() const {
+  std::lock_guard const lock(declared_mutex_);
+  return declared_;
+}
+
+PRDIST_DECL void Client::retire(std::string_view text) {
+  call_all("the end of the steps", Kind::retire, std::as_bytes(std::span(text)));
 }
 
 PRDIST_DECL void Client::leave() {

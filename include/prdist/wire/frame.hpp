@@ -36,9 +36,10 @@ enum class Kind : std::uint16_t {
   retire = 11,
   ask_cut = 16,
   cut = 17,
-  load = 18,
-  task_state = 19,
-  shrink = 20,
+  keep_cut = 18,
+  load = 19,
+  work_state = 20,
+  shrink = 21,
   reply = 64,
   failure = 65,
 };
@@ -51,6 +52,9 @@ inline constexpr std::uint32_t flag_training = 16;
 
 /// Of Kind::ask_cut, and of an answer that tells of a wanted checkpoint: training is to end with it.
 inline constexpr std::uint32_t flag_stop = 32;
+
+/// Of Kind::cut: only rows changed since the last cut that was kept.
+inline constexpr std::uint32_t flag_changed = 64;
 
 struct Header {
   std::uint32_t magic = wire_magic;
