@@ -39,7 +39,8 @@ TEST(Trainers, RefusesWrongAndRepeatedIds) {
 TEST(Trainers, OneWithoutBatchesIsAMemberButNotInTraining) {
   Trainers trainers(2);
   ASSERT_TRUE(trainers.join(0, "a"));
-  trainers.retire(0);
+  trainers.retire(0, "done");
+  EXPECT_EQ(trainers.retired(), (std::map<std::uint32_t, std::string>{{0, "done"}}));
   EXPECT_EQ(trainers.members(), (std::set<std::uint32_t>{0, 1}));
   EXPECT_EQ(trainers.training(), std::set<std::uint32_t>{1});
   trainers.leave(1);

@@ -25,6 +25,7 @@
 #include <prdist/server/cut_call.hpp>
 #include <prdist/server/engine.hpp>
 #include <prdist/server/meetings.hpp>
+#include <prdist/server/saving.hpp>
 #include <prdist/server/trainers.hpp>
 #include <prdist/table/placement.hpp>
 #include <prdist/wire/buffer.hpp>
@@ -94,7 +95,8 @@ class Server : public std::enable_shared_from_this<Server> {
   std::optional<TimePoint> over_since_;  // these two are the timer's alone
   Duration said_waiting_{0};
   Gate over_;
-  Engine engine_;  // last: its threads end before what they use
+  Engine engine_;  // its threads end before what they use
+  Saving saving_;  // and what uses them before that
 };
 
 }  // namespace prdist

@@ -22,7 +22,8 @@ PRDIST_DECL Server::Server(Runtime& runtime, ServerOptions const& options)
       meetings_([this](Attendance attendance) {
         return attendance == Attendance::training ? trainers_.training() : trainers_.members();
       }),
-      engine_(placement_, options.index, options.threads, options.trainers) {}
+      engine_(placement_, options.index, options.threads, options.trainers),
+      saving_(engine_, catalog_, placement_, options.index) {}
 
 PRDIST_DECL void Server::start() {
   // Often enough that a step with a deadline of a few seconds is explained before the trainer gives up.

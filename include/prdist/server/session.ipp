@@ -274,15 +274,42 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
     server_.meetings_.arrive(name, attendance, trainer_, std::string(payload.substr(end + 1)), until(header),
                              [self = shared_from_this(), header](Error const* error, Texts const& texts) {
                                if (error != nullptr) return self->fail(header, *error);
-                               auto const encoded = encode_texts(texts);
-                               auto const buffer = self->server_.buffers_.take(encoded.size());
-                               std::memcpy(buffer->bytes().data(), encoded.data(), encoded.size());
-                               self->reply(header, buffer);
-                             });
+          auto all = texts;
+          if ((header.flags & flag_training) != 0) all.merge(self->server_.trainers_.retired());
+          self->reply_bytes(header, encode_texts(all));
+        });
+  }
+
+  /// What was sent before this frame stands in the engine's queues already, and the marker behind it.
+  void on_cut(Header const& header) {
+    attempt(header, [&] {
+      server_.saving_.cut(std::string(text()),
+                          (header.flags & flag_changed) != 0 ? CutKind::changed : CutKind::full);
+      server_.call_.met(static_cast<std::uint32_t>(header.offset));
+    });
+  }
+
+  void on_keep_cut(Header const& header) {
+    attempt(header, [&] { server_.saving_.keep_cut(); });
+  }
+
+  void on_load(Header const& header) {
+    attempt(header, [&] { server_.saving_.load(std::string(text())); });
+  }
+
+  /// Does something that may fail, and answers.
+  template <class Call>
+  void attempt(Header const& header, Call&& call) {
+    try {
+      call();
+    } catch (Error const& error) {
+      return fail(header, Error(error.code(), "server ", server_.options_.index, ": ", error.message()));
+    }
+    reply(header);
   }
 
   void on_retire(Header const& header) {
-    server_.trainers_.retire(trainer_);
+    server_.trainers_.retire(trainer_, std::string(text()));
     apply(header, Leave{trainer_});
     server_.meetings_.release();
   }
@@ -349,6 +376,14 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
     frame.keep = payload;
     answer(to, Kind::reply, std::move(frame));
   }
+
+  void reply_bytes(Header const& to, ConstBytes bytes) {
+    auto const buffer = server_.buffers_.take(bytes.size());
+    std::memcpy(buffer->bytes().data(), bytes.data(), bytes.size());
+    reply(to, buffer);
+  }
+
+  void reply_text(Header const& to, std::string_view text) { reply_bytes(to, std::as_bytes(std::span(text))); }
 
   void fail(Header const& to, Error const& error) {
     auto const payload = std::make_shared<std::vector<std::byte> const>(encode_failure(error));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -40,10 +41,15 @@ class Trainers {
 
   void leave(std::uint32_t trainer) { set(trainer, State::left); }
 
-  /// The trainer has no more batches; it stays a member.
-  void retire(std::uint32_t trainer) {
+  /// The trainer has no more batches; it stays a member. `text` is what it would bring to the meetings it misses.
+  void retire(std::uint32_t trainer, std::string text) {
     std::lock_guard const lock(mutex_);
-    retired_.insert(trainer);
+    retired_[trainer] = std::move(text);
+  }
+
+  [[nodiscard]] std::map<std::uint32_t, std::string> retired() const {
+    std::lock_guard const lock(mutex_);
+    return retired_;
   }
 
   /// True when the trainer was at work: then this is a loss, else its connection just ended after it had stopped.
@@ -74,7 +80,7 @@ class Trainers {
   [[nodiscard]] std::set<std::uint32_t> training() const {
     auto members = this->members();
     std::lock_guard const lock(mutex_);
-    for (auto const trainer : retired_) members.erase(trainer);
+    for (auto const& [trainer, text] : retired_) members.erase(trainer);
     return members;
   }
 
@@ -97,7 +103,7 @@ class Trainers {
 
   mutable std::mutex mutex_;
   std::vector<State> state_;
-  std::set<std::uint32_t> retired_;
+  std::map<std::uint32_t, std::string> retired_;
 };
 
 /// `0, 2, 5`
