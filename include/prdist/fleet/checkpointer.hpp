@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpoints of a job that trains. Between two steps all workers meet, the servers mark the moment, and training goes
+// on while they write: the checkpoint holds every gradient up to where each worker stood in its data, and none after.
+//
+//   Checkpointer checkpoints(fleet, optimizer, {.directory = "ckpt", .every = 1000});
+//   if (auto const state = checkpoints.resume()) reader.resume(state->position);
+//   for (auto const& batch : reader) {
+//     optimizer.minimize(model, batch);
+//     if (checkpoints.between_steps([&] { return WorkerState{reader.position()}; }) == Next::stop) return 143;
+//   }
+//   checkpoints.finish({reader.position()});
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <prdist/checkpoint/manifest.hpp>
+#include <prdist/core/decl.hpp>
+#include <prdist/core/error.hpp>
+#include <prdist/data/position.hpp>
+#include <prdist/trainer/client.hpp>
+
+namespace prdist {
+
+struct CheckpointOptions {
+  std::string directory{};       ///< on a file system that workers and servers share
+  std::uint64_t every = 0;       ///< steps of worker 0 between two of them; 0: only when the job is asked to stop
+  std::size_t keep = 3;          ///< newest ones that stay; older ones go when a new one is complete
+  std::uint64_t full_every = 1;  ///< every so many hold all rows, the others what has changed
+};
+
+/// Where a worker stands: what it wants back when it resumes.
+struct WorkerState {
+  DataPosition position{};
+  std::string program = "null";  ///< any JSON value
+};
+
+enum class Next { train, stop };
+
+class Checkpointer {
+ public:
+  /// `settle` brings every push of this worker to the servers. With `in_step` all workers take the same steps, as Sync
+  /// does, and meet at the same one.
+  Checkpointer(Client& client, CheckpointOptions options, std::string_view strategy, bool in_step,
+               std::function<void()> settle);
+  Checkpointer(Checkpointer const&) = delete;
+  Checkpointer& operator=(Checkpointer const&) = delete;
+  /// Waits for a checkpoint that is being written.
+  ~Checkpointer();
+
+  /// Loads the newest checkpoint into the servers and returns where this worker stood; nothing when there is none. All
+  /// workers call it, when their tables are declared. @throws Error checkpoint.*, table.mismatch,
+  /// config.contradiction when the job had another number of workers
+  [[nodiscard]] std::optional<WorkerState> resume();
+
+  /// Call it between two steps. `state` is asked only when there is a checkpoint. Next::stop means: a last one is
+  /// complete, leave the loop and end with StopSignal::exit_code(). @throws Error when the last one could not be
+  /// written; of an earlier one that is only logged
+  [[nodiscard]] Next between_steps(std::function<WorkerState()> const& state);
+
+  /// This worker has no more batches: later checkpoints are made without it, and remember `state`.
+  void finish(WorkerState const& state);
+
+  /// A checkpoint of everything as it is now, by this worker alone. For the end of training, when the others wait.
+  /// @throws Error checkpoint.*
+  void save(WorkerState const& state);
+
+  /// Steps since the beginning, those before resume() included.
+  [[nodiscard]] std::uint64_t step() const noexcept { return step_; }
+
+ private:
+  [[nodiscard]] Next meet(CutWish::Wanted const& wanted, WorkerState const& state);
+  void start_writing(Texts const& texts, std::uint32_t number);
+  /// Waits for the one that is being written. @throws Error what went wrong
+  void wait();
+  /// As wait(), but only logs.
+  void wait_quietly() noexcept;
+
+  Client& client_;
+  CheckpointOptions options_;
+  std::string strategy_;
+  bool in_step_;
+  std::function<void()> settle_;
+  std::uint64_t step_ = 0;
+  bool asked_to_stop_ = false;
+  std::uint64_t written_ = 0;
+  std::optional<CheckpointBase> base_;  // what the next one of changed rows builds on
+  std::future<CheckpointBase> writing_;
+};
+
+/// Lets the servers load the checkpoint at `path` (pass-00007) and waits for it. @throws Error checkpoint.*,
+/// table.mismatch
+void load_checkpoint(Client& client, std::string const& path);
+
+/// One checkpoint into `directory`, by one worker, without meeting the others. Returns its path.
+/// @throws Error checkpoint.*
+std::string save_checkpoint(Client& client, std::string const& directory, std::string_view strategy = {});
+
+}  // namespace prdist
+
+#if !defined(PRDIST_SEPARATE_COMPILATION)
+#include <prdist/fleet/checkpointer.ipp>
+#endif

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Definitions of fleet/checkpointer.hpp.
+#pragma once
+
+#include <unistd.h>
+
+#include <chrono>
+#include <ctime>
+#include <vector>
+
+#include <prdist/checkpoint/directory.hpp>
+#include <prdist/checkpoint/pending.hpp>
+#include <prdist/core/log.hpp>
+#include <prdist/core/stop_signal.hpp>
+#include <prdist/fleet/checkpointer.hpp>
+
+namespace prdist {
+
+namespace detail {
+
+// The first line of what a worker brings to the meeting: one that has finished is remembered, and does no work.
+inline constexpr std::string_view training_line = "training\n", finished_line = "finished\n";
+
+[[nodiscard]] inline std::string text_of(std::string_view line, std::uint32_t worker, WorkerState const& state) {
+  return concat(line, to_json(Manifest::Trainer{worker, state.position, state.program}));
+}
+
+[[nodiscard]] inline std::string utc_now() {
+  auto const now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+[[nodiscard]] inline std::uint64_t next_pass(std::string const& directory) {
+  auto const passes = passes_in(directory);
+  return passes.empty() ? 0 : passes.back() + 1;
+}
+
+[[nodiscard]] inline Manifest manifest_of(Client const& client, std::string_view strategy) {
+  Manifest manifest;
+  manifest.created = utc_now();
+  manifest.strategy = strategy;
+  manifest.servers = static_cast<std::uint32_t>(client.options().servers.size());
+  for (auto const& spec : client.declared()) manifest.tables.push_back({.spec = spec});
+  return manifest;
+}
+
+/// Waits for every server's part and makes the checkpoint complete.
+[[nodiscard]] inline Checkpoint complete(Client& client, PendingCheckpoint& pending, Manifest manifest) {
+  std::uint32_t server = 0;
+  for (auto const& part : client.wait_for_work()) {
+    add_part(manifest, part_from_json(part, concat("server ", server++)));
+  }
+  auto checkpoint = pending.commit(std::move(manifest));
+  client.keep_cut();
+  std::uint64_t rows = 0, bytes = 0;
+  for (auto const& table : checkpoint.manifest.tables) rows += table.rows;
+  for (auto const& part : checkpoint.manifest.parts) bytes += part.bytes;
+  log(Level::info, "checkpoint ", checkpoint.path, ": ", rows, " rows, ", bytes, " bytes",
+      checkpoint.manifest.base ? concat(", changes since ", pass_name(checkpoint.manifest.base->pass)) : "");
+  return checkpoint;
+}
+
+}  // namespace detail
+
+PRDIST_DECL Checkpointer::Checkpointer(Client& client, CheckpointOptions options, std::string_view strategy,
+                                       bool in_step, std::function<void()> settle)
+    : client_(client), options_(std::move(options)), strategy_(strategy), in_step_(in_step), settle_(std::move(settle)) {}
+
+PRDIST_DECL Checkpointer::~Checkpointer() {
+  wait_quietly();
+}
+
+PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
+  std::string text;
+  if (client_.options().trainer == 0) {
+    remove_leftovers(options_.directory);
+    if (auto const newest = latest(options_.directory)) {
+      load_checkpoint(client_, newest->path);
+      text = to_json(newest->manifest);
+      log(Level::info, "resumed from ", newest->path, ", step ", newest->manifest.step);
+    }
+  }
+  auto const texts = client_.meet("resume", text);
+  auto const found = texts.find(0);
+  if (found == texts.end() || found->second.empty()) return std::nullopt;
+  auto const manifest = manifest_from_json(found->second, concat("the manifest that worker 0 has read"));
+  step_ = manifest.step;
+  // Weights alone, from a save that no worker stood for: all data from the beginning.
+  if (manifest.trainers.empty()) return std::nullopt;
+  if (manifest.trainers.size() != client_.options().trainers) {
+    throw Error(Errc::config_contradiction, options_.directory, ": the job that saved ", pass_name(manifest.pass),
+                " had ", manifest.trainers.size(), " workers, this one has ", client_.options().trainers,
+                ": their places in the data cannot be dealt out anew; start as many, or load the weights alone with "
+                "Fleet::load()");
+  }
+  for (auto const& trainer : manifest.trainers) {
+    if (trainer.index == client_.options().trainer) return WorkerState{trainer.position, trainer.program};
+  }
+  throw Error(Errc::checkpoint_damaged, options_.directory, ": ", pass_name(manifest.pass),
+              " does not know where worker ", client_.options().trainer, " stood: load an older one");
+}
+
+PRDIST_DECL Next Checkpointer::between_steps(std::function<WorkerState()> const& state) {
+  ++step_;
+  auto& wish = client_.cut_wish();
+  bool const stop = StopSignal::requested() || wish.server_ends();
+  bool const due = options_.every != 0 && client_.options().trainer == 0 && step_ % options_.every == 0;
+  if ((stop && !asked_to_stop_) || due) {
+    asked_to_stop_ = asked_to_stop_ || stop;
+    // In step, nobody can be past the step that begins now: all hear of it before they end it, and meet behind it.
+    client_.ask_cut(in_step_ ? step_ + 1 : 0, stop);
+  }
+  auto const wanted = wish.wanted();
+  if (!wanted || step_ < wanted->step) return Next::train;
+  return meet(*wanted, state());
+}
+
+PRDIST_DECL Next Checkpointer::meet(CutWish::Wanted const& wanted, WorkerState const& state) {
+  auto const own = client_.options().trainer;
+  auto const name = concat("checkpoint ", wanted.number);
+  settle_();
+  auto const texts = client_.meet(name, detail::text_of(detail::training_line, own, state), true);
+  std::uint32_t writer = own;
+  for (auto const& [worker, text] : texts) {
+    if (text.starts_with(detail::training_line)) writer = std::min(writer, worker);
+  }
+  std::string failed;
+  if (writer == own) {
+    try {
+      start_writing(texts, wanted.number);
+    } catch (Error const& error) {
+      failed = error.what();
+    }
+  }
+  // Nobody goes on before the servers have marked the moment.
+  auto const said = client_.meet(concat(name, " is marked"), failed, true);
+  client_.cut_wish().met(wanted.number);
+  for (auto const& [worker, text] : said) {
+    if (text.empty() || text.starts_with(detail::finished_line)) continue;
+    log(Level::error, name, " was not written: ", text);
+    if (wanted.stop) throw Error(Errc::checkpoint_file, "the last ", name, " was not written: ", text);
+    return Next::train;
+  }
+  if (!wanted.stop) return Next::train;
+  if (writer == own) wait();
+  return Next::stop;
+}
+
+PRDIST_DECL void Checkpointer::start_writing(Texts const& texts, std::uint32_t number) {
+  wait_quietly();
+  auto manifest = detail::manifest_of(client_, strategy_);
+  manifest.step = step_;
+  for (auto const& [worker, text] : texts) {
+    auto const json = std::string_view(text).substr(std::min(text.find('\n') + 1, text.size()));
+    manifest.trainers.push_back(trainer_from_json(json, concat("worker ", worker)));
+  }
+  auto const changed = base_ && options_.full_every > 1 && written_ % options_.full_every != 0;
+  if (changed) manifest.base = base_;
+  auto pending = std::make_shared<PendingCheckpoint>(options_.directory, detail::next_pass(options_.directory),
+                                                     concat(::getpid()));
+  // Also when it fails: the wish is answered, and the next one is a new one.
+  client_.cut(pending->path(), number, changed);
+  ++written_;
+  writing_ = std::async(std::launch::async, [this, pending, manifest = std::move(manifest)] {
+    auto const checkpoint = detail::complete(client_, *pending, manifest);
+    prune(options_.directory, options_.keep);
+    return CheckpointBase{checkpoint.manifest.pass, checkpoint.id};
+  });
+}
+
+PRDIST_DECL void Checkpointer::wait() {
+  if (!writing_.valid()) return;
+  base_.reset();  // unless this one can be built on, the next is a full one
+  base_ = writing_.get();
+}
+
+PRDIST_DECL void Checkpointer::wait_quietly() noexcept {
+  try {
+    wait();
+  } catch (std::exception const& error) {
+    log(Level::error, "a checkpoint was not written, the ones before are as they were: ", error.what());
+  }
+}
+
+PRDIST_DECL void Checkpointer::finish(WorkerState const& state) {
+  settle_();
+  wait_quietly();
+  client_.retire(detail::text_of(detail::finished_line, client_.options().trainer, state));
+}
+
+PRDIST_DECL void Checkpointer::save(WorkerState const& state) {
+  settle_();
+  auto const own = client_.options().trainer;
+  auto texts = client_.meet("the last checkpoint", detail::text_of(detail::finished_line, own, state));
+  if (texts.begin()->first == own) {
+    start_writing(texts, 0);
+    wait();
+  }
+  client_.barrier("the last checkpoint is written");
+}
+
+PRDIST_DECL void load_checkpoint(Client& client, std::string const& path) {
+  client.load(path);
+  (void)client.wait_for_work();
+}
+
+PRDIST_DECL std::string save_checkpoint(Client& client, std::string const& directory, std::string_view strategy) {
+  PendingCheckpoint pending(directory, detail::next_pass(directory), concat(::getpid()));
+  auto manifest = detail::manifest_of(client, strategy);
+  client.cut(pending.path());
+  return detail::complete(client, pending, std::move(manifest)).path;
+}
+
+}  // namespace prdist
