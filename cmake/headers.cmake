@@ -29,6 +29,7 @@ prdist_component(prdist
     include/prdist/data/split_files.hpp
     include/prdist/device/cpu.hpp
     include/prdist/fleet.hpp
+    include/prdist/fleet/checkpointer.hpp
     include/prdist/fleet/distributed_optimizer.hpp
     include/prdist/fleet/fleet.hpp
     include/prdist/fleet/key_index.hpp
@@ -41,10 +42,13 @@ prdist_component(prdist
     include/prdist/optim/momentum.hpp
     include/prdist/optim/optimizer.hpp
     include/prdist/optim/sgd.hpp
+    include/prdist/server/background.hpp
+    include/prdist/server/block_queue.hpp
     include/prdist/server/catalog.hpp
     include/prdist/server/cut_call.hpp
     include/prdist/server/engine.hpp
     include/prdist/server/meetings.hpp
+    include/prdist/server/saving.hpp
     include/prdist/server/server.hpp
     include/prdist/server/trainers.hpp
     include/prdist/strategy/async.hpp
@@ -75,6 +79,8 @@ prdist_component(prdist
     include/prdist/wire/hello.hpp
     include/prdist/wire/texts.hpp
   IMPL
+    include/prdist/fleet/checkpointer.ipp
+    include/prdist/server/saving.ipp
     include/prdist/server/server.ipp
     include/prdist/server/session.ipp
     include/prdist/table/spec_json.ipp

@@ -6,6 +6,8 @@
 #error "prdist/src.hpp is for programs that define PRDIST_SEPARATE_COMPILATION everywhere"
 #endif
 
+#include <prdist/fleet/checkpointer.ipp>
+#include <prdist/server/saving.ipp>
 #include <prdist/server/server.ipp>
 #include <prdist/table/spec_json.ipp>
 #include <prdist/trainer/client.ipp>

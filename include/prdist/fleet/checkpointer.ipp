@@ -161,7 +161,6 @@ PRDIST_DECL void Checkpointer::start_writing(Texts const& texts, std::uint32_t n
   if (changed) manifest.base = base_;
   auto pending = std::make_shared<PendingCheckpoint>(options_.directory, detail::next_pass(options_.directory),
                                                      concat(::getpid()));
-  // Also when it fails: the wish is answered, and the next one is a new one.
   client_.cut(pending->path(), number, changed);
   ++written_;
   writing_ = std::async(std::launch::async, [this, pending, manifest = std::move(manifest)] {

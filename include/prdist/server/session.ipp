@@ -282,10 +282,10 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
 
   /// What was sent before this frame stands in the engine's queues already, and the marker behind it.
   void on_cut(Header const& header) {
+    // Also when it fails: the wish has been heard, and the next one is a new one.
+    server_.call_.met(static_cast<std::uint32_t>(header.offset));
     attempt(header, [&] {
-      server_.saving_.cut(std::string(text()),
-                          (header.flags & flag_changed) != 0 ? CutKind::changed : CutKind::full);
-      server_.call_.met(static_cast<std::uint32_t>(header.offset));
+      server_.saving_.cut(std::string(text()), (header.flags & flag_changed) != 0 ? CutKind::changed : CutKind::full);
     });
   }
 
