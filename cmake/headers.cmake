@@ -29,6 +29,7 @@ prdist_component(prdist
     include/prdist/data/split_files.hpp
     include/prdist/device/cpu.hpp
     include/prdist/fleet.hpp
+    include/prdist/fleet/all_reduce.hpp
     include/prdist/fleet/checkpointer.hpp
     include/prdist/fleet/distributed_optimizer.hpp
     include/prdist/fleet/fleet.hpp

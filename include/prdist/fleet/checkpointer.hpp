@@ -95,8 +95,8 @@ class Checkpointer {
   std::future<CheckpointBase> writing_;
 };
 
-/// Lets the servers load the checkpoint at `path` (pass-00007) and waits for it. @throws Error checkpoint.*,
-/// table.mismatch
+/// Lets the servers load the newest checkpoint in `path`, or the one that `path` is, and waits for it.
+/// @throws Error checkpoint.*, table.mismatch
 void load_checkpoint(Client& client, std::string const& path);
 
 /// One checkpoint into `directory`, by one worker, without meeting the others. Returns its path.

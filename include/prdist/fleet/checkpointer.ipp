@@ -202,7 +202,12 @@ PRDIST_DECL void Checkpointer::save(WorkerState const& state) {
 }
 
 PRDIST_DECL void load_checkpoint(Client& client, std::string const& path) {
-  client.load(path);
+  auto const is_one = std::filesystem::exists(concat(path, "/manifest.json"));
+  auto const newest = is_one ? std::optional(open_checkpoint(path)) : latest(path);
+  if (!newest) {
+    throw Error(Errc::checkpoint_missing, path, ", has no complete checkpoint: save one first, or check the path");
+  }
+  client.load(newest->path);
   (void)client.wait_for_work();
 }
 

@@ -13,7 +13,9 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -28,6 +30,8 @@
 #include <prdist/core/runtime.hpp>
 #include <prdist/data/split_files.hpp>
 #include <prdist/device/cpu.hpp>
+#include <prdist/fleet/all_reduce.hpp>
+#include <prdist/fleet/checkpointer.hpp>
 #include <prdist/fleet/distributed_optimizer.hpp>
 #include <prdist/fleet/options.hpp>
 #include <prdist/fleet/roles.hpp>
@@ -80,6 +84,26 @@ class Fleet {
   [[nodiscard]] bool is_server() const noexcept { return roles_.role == Role::server; }
   [[nodiscard]] bool is_worker() const noexcept { return roles_.role == Role::worker; }
   [[nodiscard]] Roles const& roles() const noexcept { return roles_; }
+
+  // The names that Paddle's users know. An index is that of this process among its kind.
+  [[nodiscard]] bool is_first_worker() const noexcept { return is_worker() && roles_.index == 0; }
+  [[nodiscard]] std::uint32_t worker_num() const noexcept { return roles_.workers; }
+  [[nodiscard]] std::uint32_t server_num() const noexcept { return static_cast<std::uint32_t>(roles_.servers.size()); }
+  /// @throws Error job.state in a server
+  [[nodiscard]] std::uint32_t worker_index() const {
+    if (!is_worker()) throw Error(Errc::job_state, "worker_index() in a server: ask is_worker() first");
+    return roles_.index;
+  }
+  /// @throws Error job.state in a worker
+  [[nodiscard]] std::uint32_t server_index() const {
+    if (!is_server()) throw Error(Errc::job_state, "server_index() in a worker: ask is_server() first");
+    return roles_.index;
+  }
+  [[nodiscard]] std::vector<std::string> server_endpoints() const {
+    std::vector<std::string> endpoints;
+    for (auto const& endpoint : roles_.servers) endpoints.push_back(to_string(endpoint));
+    return endpoints;
+  }
 
   /// This worker's share of the files: contiguous blocks, the first workers get one more. @throws Error job.state
   /// in a server
@@ -161,6 +185,27 @@ class Fleet {
     client().leave();
     stopped_ = true;
   }
+
+  /// Waits for all workers that have not stopped.
+  void barrier(std::string_view name = "barrier") { client().barrier(name); }
+
+  /// The sum, minimum or maximum of every worker's numbers, the same in all of them. Workers that may be at different
+  /// calls give them different names.
+  [[nodiscard]] std::vector<double> all_reduce(std::span<double const> values, Reduce how = Reduce::sum,
+                                               std::string_view name = "all_reduce") {
+    return prdist::all_reduce(client(), name, values, how);
+  }
+
+  /// Lets the servers write all tables to `directory`/pass-NNNNN, each its own shards, and waits for it. One worker
+  /// calls it, the others may train on. Returns the path of the checkpoint; Checkpointer makes those that a job can
+  /// resume from without losing a row. @throws Error checkpoint.*
+  std::string save_persistables(std::string const& directory) {
+    return save_checkpoint(client(), directory, StrategyChoice::name);
+  }
+
+  /// Loads the newest checkpoint in `path`, or the one that `path` is, into tables that are declared. Any number of
+  /// servers may have written it. One worker calls it before training. @throws Error checkpoint.*, table.mismatch
+  void load(std::string const& path) { load_checkpoint(client(), path); }
 
   /// Tables, pull and push, for programs that bring a model of their own. @throws Error job.state
   [[nodiscard]] Client& client() {
