@@ -43,6 +43,7 @@ prdist_component(prdist
     include/prdist/server/barrier.hpp
     include/prdist/server/catalog.hpp
     include/prdist/server/engine.hpp
+    include/prdist/server/lane.hpp
     include/prdist/server/server.hpp
     include/prdist/server/trainers.hpp
     include/prdist/strategy/async.hpp

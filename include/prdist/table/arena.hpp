@@ -16,10 +16,13 @@
 
 namespace prdist {
 
+/// As much as the system gives.
+inline constexpr std::size_t no_ceiling = ~std::size_t{0};
+
 class Arena {
  public:
   /// Takes no more than `ceiling` bytes, in steps of two MiB.
-  explicit Arena(std::size_t ceiling = most) : ceiling_(std::min(ceiling, most)) {}
+  explicit Arena(std::size_t ceiling = no_ceiling) : ceiling_(std::min(ceiling, most)) {}
   Arena(Arena const&) = delete;
   Arena& operator=(Arena const&) = delete;
   ~Arena() {

@@ -42,8 +42,10 @@ class ShardGroup {
   }
 
  public:
-  /// Owns the shards set in `owned`; `trainers` is how many a gathered step waits for.
-  ShardGroup(std::bitset<shard_count> const& owned, std::uint32_t trainers) : owned_(owned) {
+  /// Owns the shards set in `owned`; `trainers` is how many a gathered step waits for. Its tables take no more than
+  /// `ceiling` bytes.
+  ShardGroup(std::bitset<shard_count> const& owned, std::uint32_t trainers, std::size_t ceiling = no_ceiling)
+      : owned_(owned), arena_(ceiling) {
     for (std::uint32_t trainer = 0; trainer < trainers; ++trainer) members_.insert(trainer);
   }
 
