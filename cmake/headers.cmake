@@ -48,6 +48,7 @@ prdist_component(prdist
     include/prdist/server/catalog.hpp
     include/prdist/server/cut_call.hpp
     include/prdist/server/engine.hpp
+    include/prdist/server/lane.hpp
     include/prdist/server/meetings.hpp
     include/prdist/server/saving.hpp
     include/prdist/server/server.hpp
@@ -56,12 +57,17 @@ prdist_component(prdist
     include/prdist/strategy/sync.hpp
     include/prdist/table/arena.hpp
     include/prdist/table/command.hpp
+    include/prdist/table/cut.hpp
     include/prdist/table/dense_table.hpp
     include/prdist/table/gathering.hpp
     include/prdist/table/initializer.hpp
+    include/prdist/table/marked_row.hpp
     include/prdist/table/placement.hpp
+    include/prdist/table/removed_keys.hpp
     include/prdist/table/row_block.hpp
+    include/prdist/table/row_pool.hpp
     include/prdist/table/shard_group.hpp
+    include/prdist/table/sparse_cut.hpp
     include/prdist/table/sparse_shards.hpp
     include/prdist/table/sparse_table.hpp
     include/prdist/table/spec.hpp

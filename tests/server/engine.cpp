@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
+#include <mutex>
 #include <numeric>
 
 using namespace prdist;
@@ -104,4 +106,159 @@ TEST(Engine, AnUndeclaredTableIsAnErrorAndNotTheEnd) {
   EXPECT_NE(apply(engine, push_of(0, keys, gradients)).find("prdist[table.unknown]"), std::string::npos);
   EXPECT_EQ(apply(engine, DeclareSparse{1, {.name = "t", .dim = 1}}), "");
   EXPECT_EQ(apply(engine, push_of(0, keys, gradients)), "");
+}
+
+namespace {
+
+/// Blocks of all lanes; not ready before it is told so.
+struct Sluice {
+  std::atomic<bool> open = false;
+  std::atomic<std::size_t> destroyed = 0;
+  std::mutex mutex;
+  std::vector<RowBlock> blocks;
+
+  Engine::MakeSink maker(bool fails = false) {
+    struct Sink final : CutSink {
+      Sluice* gate;
+      bool fails;
+      Sink(Sluice* it, bool failing) : gate(it), fails(failing) {}
+      ~Sink() override { ++gate->destroyed; }
+      void take(RowBlock&& block) override {
+        if (fails) throw Error(Errc::data_file, "the disk is full");
+        std::lock_guard const lock(gate->mutex);
+        gate->blocks.push_back(std::move(block));
+      }
+      bool ready() override { return gate->open; }
+    };
+    return [this, fails](std::size_t lane) { return std::make_unique<Sink>(this, fails && lane == 0); };
+  }
+
+  std::size_t keys() {
+    std::size_t sum = 0;
+    for (auto const& block : blocks) sum += block.keys.size();
+    return sum;
+  }
+};
+
+std::string cut(Engine& engine, CutKind kind, Sluice& gate, bool fails = false) {
+  std::promise<std::string> said;
+  engine.cut(kind, gate.maker(fails), [&](Error const* error) { said.set_value(error ? error->what() : ""); });
+  return said.get_future().get();
+}
+
+std::string end_cut(Engine& engine, bool keep) {
+  std::promise<std::string> said;
+  engine.end_cut(keep, [&](Error const* error) { said.set_value(error ? error->what() : ""); });
+  return said.get_future().get();
+}
+
+std::string load(Engine& engine, RowBlock const& block) {
+  std::promise<std::string> said;
+  engine.load(std::make_shared<RowBlock const>(block),
+              [&](Error const* error) { said.set_value(error ? error->what() : ""); });
+  return said.get_future().get();
+}
+
+struct Trained {
+  std::vector<Key> keys = std::vector<Key>(5000);
+  std::vector<float> gradients = std::vector<float>(5000);
+  Trained() {
+    std::iota(keys.begin(), keys.end(), Key{0});
+    std::iota(gradients.begin(), gradients.end(), 0.0F);
+  }
+  void start(Engine& engine) const {
+    EXPECT_EQ(apply(engine, DeclareSparse{1, {.name = "t", .dim = 1, .optimizer = Adagrad{}}}), "");
+    EXPECT_EQ(apply(engine, push_of(0, keys, gradients)), "");
+  }
+};
+
+}  // namespace
+
+TEST(Engine, PushesAndPullsGoOnWhileACutIsTaken) {
+  for (unsigned const threads : {1U, 3U}) {
+    Trained const trained;
+    Engine engine(Placement(1), 0, threads, 1);
+    trained.start(engine);
+    auto const at_marker = pull(engine, 1, trained.keys);
+    Sluice gate;
+    std::promise<std::string> said;
+    auto ended = said.get_future();
+    engine.cut(CutKind::full, gate.maker(), [&](Error const* error) { said.set_value(error ? error->what() : ""); });
+    // The sink takes no slice before these are done.
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(apply(engine, push_of(0, trained.keys, trained.gradients)), "");
+    auto const later = pull(engine, 1, trained.keys);
+    EXPECT_NE(later, at_marker);
+    EXPECT_EQ(ended.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+    gate.open = true;
+    EXPECT_EQ(ended.get(), "");
+    EXPECT_EQ(end_cut(engine, true), "");
+    EXPECT_EQ(gate.destroyed, threads);
+    EXPECT_EQ(gate.keys(), trained.keys.size());
+    // What was handed out is the moment of the marker, wherever it is loaded.
+    Engine other(Placement(1), 0, 2, 1);
+    EXPECT_EQ(apply(other, DeclareSparse{1, {.name = "t", .dim = 1, .optimizer = Adagrad{}}}), "");
+    for (auto const& block : gate.blocks) EXPECT_EQ(load(other, block), "");
+    EXPECT_EQ(pull(other, 1, trained.keys), at_marker);
+    EXPECT_EQ(pull(engine, 1, trained.keys), later);
+  }
+}
+
+TEST(Engine, ACutOfOneMomentWorksWithoutThreads) {
+  Trained const trained;
+  Engine engine(Placement(1), 0, 0, 1);
+  trained.start(engine);
+  Sluice gate;
+  gate.open = true;
+  EXPECT_EQ(cut(engine, CutKind::full, gate), "");
+  EXPECT_EQ(end_cut(engine, true), "");
+  EXPECT_EQ(gate.keys(), trained.keys.size());
+}
+
+TEST(Engine, ACutIsKeptOrCancelledByAllThreads) {
+  Trained const trained;
+  Engine engine(Placement(1), 0, 3, 1);
+  trained.start(engine);
+  Sluice failing, cancelled, kept, empty;
+  for (auto* const gate : {&failing, &cancelled, &kept, &empty}) gate->open = true;
+  EXPECT_EQ(cut(engine, CutKind::changed, failing, true), "prdist[data.file] the disk is full");
+  EXPECT_EQ(end_cut(engine, false), "");
+  EXPECT_EQ(cut(engine, CutKind::changed, cancelled), "");
+  EXPECT_EQ(end_cut(engine, false), "");
+  EXPECT_EQ(cut(engine, CutKind::changed, kept), "");
+  EXPECT_EQ(end_cut(engine, true), "");
+  EXPECT_EQ(kept.keys(), trained.keys.size()) << "neither of the two before it counts";
+  EXPECT_EQ(cut(engine, CutKind::changed, empty), "");
+  EXPECT_EQ(empty.keys(), 0U);
+}
+
+TEST(Engine, OneCutAtATime) {
+  Trained const trained;
+  Engine engine(Placement(1), 0, 2, 1);
+  trained.start(engine);
+  Sluice first, second;
+  first.open = second.open = true;
+  EXPECT_EQ(cut(engine, CutKind::full, first), "");
+  EXPECT_EQ(cut(engine, CutKind::full, second),
+            "prdist[job.state] a cut of this server's tables is under way: wait for it to end");
+  EXPECT_EQ(end_cut(engine, true), "");
+  EXPECT_EQ(cut(engine, CutKind::full, second), "");
+}
+
+TEST(Engine, ACutThatTheServerDoesNotLiveToCompleteIsAnError) {
+  Trained const trained;
+  Sluice gate;
+  std::promise<std::string> said;
+  {
+    Engine engine(Placement(1), 0, 2, 1);
+    trained.start(engine);
+    engine.cut(CutKind::full, gate.maker(), [&](Error const* error) { said.set_value(error ? error->what() : ""); });
+  }
+  EXPECT_EQ(said.get_future().get(), "prdist[job.state] the server ended before the cut was complete");
+  EXPECT_EQ(gate.destroyed, 2U);
+}
+
+TEST(Engine, LoadSaysWhatDoesNotFit) {
+  Engine engine(Placement(1), 0, 2, 1);
+  RowBlock const block{.table = 7, .row_bytes = 4, .keys = {1}, .rows = std::vector<std::byte>(4)};
+  EXPECT_EQ(load(engine, block), "prdist[table.unknown] table 7 was not declared to this server");
 }

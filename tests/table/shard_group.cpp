@@ -12,6 +12,7 @@
 
 #include "../support/random.hpp"
 #include "../support/thrown.hpp"
+#include "cut_support.hpp"
 
 using namespace prdist;
 using test::Random;
@@ -350,4 +351,157 @@ TEST(ShardGroup, CountsItsMemory) {
   // Adam's row of four is 14 floats and the key: 64 bytes, and some 15 beside it.
   EXPECT_GT(group[0].bytes(), keys.size() * 64);
   EXPECT_LT(group[0].bytes(), empty + keys.size() * 110);
+}
+
+namespace {
+
+/// Bytes of everything a group holds, by table and key.
+std::vector<RowBlock> everything(ShardGroup& group) {
+  test::Collector sink;
+  group.begin_cut(CutKind::full, sink);
+  while (group.advance_cut(1000)) {
+  }
+  group.cancel_cut();
+  return std::move(sink.blocks);
+}
+
+void expect_same(std::vector<RowBlock> const& left, std::vector<RowBlock> const& right) {
+  for (auto const table : {sparse_id, dense_id}) {
+    EXPECT_EQ(test::rows_in(left, table), test::rows_in(right, table)) << "table " << table;
+  }
+}
+
+std::bitset<shard_count> every_shard() {
+  return std::bitset<shard_count>().set();
+}
+
+}  // namespace
+
+TEST(ShardGroup, ACutHoldsTheMomentOfItsMarkerWhileCommandsGoOn) {
+  for (auto const apply : {ApplyRule::immediate, ApplyRule::gather}) {
+    auto const commands = history(apply);
+    for (std::size_t marker = 2; marker < commands.size(); marker += 5) {
+      ShardGroup group(every_shard(), 2), stopped(every_shard(), 2);
+      std::vector<Ticket> released;
+      for (std::size_t i = 0; i < marker; ++i) {
+        group.apply(commands[i], released);
+        stopped.apply(commands[i], released);
+      }
+      test::Collector sink;
+      group.begin_cut(CutKind::full, sink);
+      for (std::size_t i = marker; i < commands.size(); ++i) {
+        group.apply(commands[i], released);
+        (void)group.advance_cut(40);
+      }
+      while (group.advance_cut(1000)) {
+      }
+      group.keep_cut();
+      expect_same(sink.blocks, everything(stopped));
+      // Into groups that share the shards in another way.
+      Groups three(3, 2);
+      three.apply(commands[0]);
+      three.apply(commands[1]);
+      for (std::size_t g = 0; g < 3; ++g) {
+        for (auto const& block : sink.blocks) three[g].load(block);
+      }
+      std::vector<float> rows(asked_keys().size() * dim), dense(dense_spec(apply).size());
+      stopped.pull(sparse_id, asked_keys(), rows);
+      stopped.pull_dense(dense_id, 0, range_count(dense.size()), dense);
+      EXPECT_EQ(three.pull(asked_keys()), rows);
+      EXPECT_EQ(three.pull_dense(dense.size()), dense);
+      EXPECT_EQ(three.rows(), stopped.rows(sparse_id));
+    }
+  }
+}
+
+TEST(ShardGroup, ChangedCutsHoldDenseRangesThatChanged) {
+  ShardGroup group(every_shard(), 1);
+  std::vector<Ticket> released;
+  auto const dense = dense_spec(ApplyRule::immediate);
+  group.apply(declare(dense), released);
+  test::Collector full, changed, again;
+  group.begin_cut(CutKind::changed, full);
+  while (group.advance_cut(1)) {
+  }
+  group.keep_cut();
+  EXPECT_EQ(test::rows_in(full.blocks, dense_id).size(), 3U) << "there is none to start from";
+  std::vector<float> const weights(range_floats, 4.0F);
+  group.apply(AssignDense{dense_id, 1, 1, weights, nullptr}, released);
+  group.begin_cut(CutKind::changed, changed);
+  EXPECT_EQ(group.advance_cut(1), true);
+  group.apply(AssignDense{dense_id, 1, 1, std::vector<float>(range_floats, 5.0F), nullptr}, released);
+  group.apply(AssignDense{dense_id, 0, 1, std::vector<float>(range_floats, 6.0F), nullptr}, released);
+  while (group.advance_cut(1)) {
+  }
+  group.keep_cut();
+  auto const rows = test::rows_in(changed.blocks, dense_id);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows.begin()->first, 1U);
+  float first = 0;
+  std::memcpy(&first, rows.begin()->second.data(), sizeof first);
+  EXPECT_EQ(first, 4.0F) << "as at the marker";
+  group.begin_cut(CutKind::changed, again);
+  while (group.advance_cut(1)) {
+  }
+  EXPECT_EQ(test::rows_in(again.blocks, dense_id).size(), 2U);
+}
+
+TEST(ShardGroup, AnErrorOfTheSinkEndsTheCutAndNothingElse) {
+  for (bool const by_push : {true, false}) {
+    ShardGroup group(every_shard(), 1);
+    std::vector<Ticket> released;
+    group.apply(DeclareSparse{sparse_id, sparse_spec(ApplyRule::immediate)}, released);
+    group.apply(declare(dense_spec(ApplyRule::immediate)), released);
+    Random random(5);
+    group.apply(rows_of(0, asked_keys(), random.numbers(asked_keys().size() * dim)), released);
+    test::Collector full_disk;
+    full_disk.fails_after = 0;
+    group.begin_cut(CutKind::changed, full_disk);
+    if (by_push) group.apply(dense_of(0, random.numbers(dense_spec(ApplyRule::immediate).size()), 8), released);
+    auto const error = test::thrown([&] {
+      while (group.advance_cut(100)) {
+      }
+    });
+    EXPECT_STREQ(error.what(), "prdist[data.file] the disk is full");
+    EXPECT_FALSE(group.advance_cut(100)) << "it is over";
+    EXPECT_EQ(released.size(), by_push ? 2U : 1U) << "the push was applied";
+    test::Collector sink;
+    group.begin_cut(CutKind::changed, sink);
+    while (group.advance_cut(100)) {
+    }
+    EXPECT_EQ(test::rows_in(sink.blocks, sparse_id).size(), 600U);
+    EXPECT_EQ(test::rows_in(sink.blocks, dense_id).size(), 3U);
+  }
+}
+
+TEST(ShardGroup, ASinkThatIsNotReadyIsLeftInPeace) {
+  ShardGroup group(every_shard(), 1);
+  std::vector<Ticket> released;
+  group.apply(declare(dense_spec(ApplyRule::immediate)), released);
+  test::Collector sink;
+  sink.is_ready = false;
+  group.begin_cut(CutKind::full, sink);
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(group.advance_cut(1000));
+  EXPECT_TRUE(sink.blocks.empty());
+  group.apply(AssignDense{dense_id, 0, 1, std::vector<float>(range_floats), nullptr}, released);
+  EXPECT_EQ(sink.blocks.size(), 1U) << "what is about to change cannot wait";
+  sink.is_ready = true;
+  while (group.advance_cut(1000)) {
+  }
+  EXPECT_EQ(sink.blocks.size(), 3U);
+}
+
+TEST(ShardGroup, LoadRefusesWhatDoesNotFit) {
+  ShardGroup group(every_shard(), 1);
+  std::vector<Ticket> released;
+  RowBlock block{.table = sparse_id, .row_bytes = 4, .keys = {1}, .rows = std::vector<std::byte>(4)};
+  EXPECT_STREQ(test::thrown([&] { group.load(block); }).what(),
+               "prdist[table.unknown] table 1 was not declared to this server");
+  group.apply(DeclareSparse{sparse_id, sparse_spec(ApplyRule::immediate, Sgd{})}, released);
+  group.apply(declare(dense_spec(ApplyRule::immediate)), released);
+  EXPECT_TRUE(test::holds(test::thrown([&] { group.load(block); }).what(),
+                          "table 'embedding' has rows of 16 bytes, those to be loaded have 4: "));
+  EXPECT_EQ(group.rows(sparse_id), 0U);
+  block.table = dense_id;
+  EXPECT_TRUE(test::holds(test::thrown([&] { group.load(block); }).what(), "table 'dense' has rows of "));
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -25,7 +26,7 @@ float* insert(SparseTable& table, Key key) {
 }
 
 float* find(SparseTable const& table, Key key) {
-  return table.find(hash_key(key), key);
+  return table.find(hash_key(key), key).row();
 }
 
 /// What ids look like in the wild, and what they should not.
@@ -47,7 +48,8 @@ std::vector<Key> all_sorts_of_keys() {
 TEST(SparseTable, AgreesWithAnUnorderedMap) {
   constexpr std::size_t floats = 3;
   Arena arena;
-  SparseTable table(arena, floats, 0);
+  RowPool pool(arena, (floats) * sizeof(float));
+  SparseTable table(arena, pool, 0);
   std::unordered_map<Key, std::pair<float*, float>> model;
   auto const keys = all_sorts_of_keys();
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -88,7 +90,8 @@ TEST(SparseTable, AgreesWithAnUnorderedMap) {
 // As in a shard: all keys agree in the bits that chose it.
 TEST(SparseTable, GrowsByTheBitsBelowThoseThatChoseTheShard) {
   Arena arena;
-  SparseTable table(arena, 2, 8);
+  RowPool pool(arena, (2) * sizeof(float));
+  SparseTable table(arena, pool, 8);
   Random random(5);
   std::vector<std::pair<Key, float*>> rows;
   for (int i = 0; i < 30000; ++i) {
@@ -102,7 +105,8 @@ TEST(SparseTable, GrowsByTheBitsBelowThoseThatChoseTheShard) {
 
 TEST(SparseTable, FullBucketsOverflowIntoTheNext) {
   Arena arena;
-  SparseTable table(arena, 1, 0);
+  RowPool pool(arena, (1) * sizeof(float));
+  SparseTable table(arena, pool, 0);
   // The last bucket of a segment is the home of them all: they fill it, and go on at the segment's start.
   auto const crowded = [](std::uint64_t i) { return key_with_hash(i << 40 | (SparseTable::segment_buckets - 1)); };
   std::vector<float*> rows;
@@ -111,9 +115,66 @@ TEST(SparseTable, FullBucketsOverflowIntoTheNext) {
   EXPECT_EQ(find(table, crowded(300)), nullptr);
 }
 
+// Few buckets are the home of most keys, so that they overflow and move back all the time, around the end as well.
+TEST(SparseTable, InsertAndEraseAgreeWithAMap) {
+  for (bool const crowded : {true, false}) {
+    Arena arena;
+    RowPool pool(arena, sizeof(float));
+    SparseTable table(arena, pool, 0);
+    std::map<Key, float> model;
+    Random random(crowded ? 8 : 9);
+    auto const some_key = [&] {
+      auto const number = random.below(crowded ? 330 : 3000);
+      auto const bucket = SparseTable::segment_buckets - 3 + number % 5;
+      return crowded ? key_with_hash(number << 40 | bucket % SparseTable::segment_buckets) : Key{number};
+    };
+    for (int step = 0; step < 60000; ++step) {
+      auto const key = some_key();
+      auto* const row = find(table, key);
+      ASSERT_EQ(row != nullptr, model.contains(key)) << "step " << step;
+      if (row == nullptr) {
+        auto* const made = insert(table, key);
+        ASSERT_EQ(*made, 0.0F) << "a row that was used before is zero again";
+        *made = model[key] = static_cast<float>(step + 1);
+      } else {
+        ASSERT_EQ(*row, model[key]);
+        table.erase(hash_key(key), key);
+        model.erase(key);
+      }
+      ASSERT_EQ(table.size(), model.size());
+      if (step % 1000 != 0) continue;
+      for (auto const& [each, value] : model) {
+        ASSERT_NE(find(table, each), nullptr) << "step " << step;
+        ASSERT_EQ(*find(table, each), value);
+      }
+      std::size_t visited = 0;
+      table.for_each([&](Key, float const*) { ++visited; });
+      ASSERT_EQ(visited, model.size());
+    }
+  }
+}
+
+TEST(SparseTable, WhatIsErasedMakesRoomForOthers) {
+  Arena arena;
+  RowPool pool(arena, 128);
+  SparseTable table(arena, pool, 0);
+  for (Key key = 0; key < 20000; ++key) insert(table, key);
+  auto const bytes = arena.bytes();
+  for (Key round = 1; round < 20; ++round) {
+    for (Key key = 0; key < 20000; ++key) {
+      auto const old = (round - 1) * 20000 + key;
+      table.erase(hash_key(old), old);
+      insert(table, round * 20000 + key);
+    }
+  }
+  EXPECT_EQ(table.size(), 20000U);
+  EXPECT_LE(arena.bytes(), bytes + (std::size_t{2} << 20)) << "19 times as many keys took no more memory";
+}
+
 TEST(SparseTable, KeyZeroIsAKeyLikeOthers) {
   Arena arena;
-  SparseTable table(arena, 1, 0);
+  RowPool pool(arena, (1) * sizeof(float));
+  SparseTable table(arena, pool, 0);
   EXPECT_EQ(find(table, 0), nullptr) << "free slots hold zeros, and no row";
   auto* const row = insert(table, 0);
   EXPECT_EQ(find(table, 0), row);
@@ -121,14 +182,16 @@ TEST(SparseTable, KeyZeroIsAKeyLikeOthers) {
 
 TEST(SparseTable, RowsOfWholeLinesStartAtALine) {
   Arena arena;
-  SparseTable table(arena, 16, 0);
+  RowPool pool(arena, (16) * sizeof(float));
+  SparseTable table(arena, pool, 0);
   for (Key key = 0; key < 2000; ++key) ASSERT_EQ(reinterpret_cast<std::uintptr_t>(insert(table, key)) % 64, 0U);
 }
 
 TEST(SparseTable, OrderOfVisitsDependsOnTheInsertionsAlone) {
   auto const order = [] {
     Arena arena;
-    SparseTable table(arena, 1, 0);
+    RowPool pool(arena, (1) * sizeof(float));
+    SparseTable table(arena, pool, 0);
     Random random(6);
     for (int i = 0; i < 5000; ++i) insert(table, random.bits());
     std::vector<Key> keys;
@@ -143,7 +206,8 @@ TEST(SparseTable, OrderOfVisitsDependsOnTheInsertionsAlone) {
 TEST(SparseTable, RowsOfAnySizeStandApart) {
   for (std::size_t const floats : {1U, 2U, 3U, 9U, 17U, 1000U, 40000U}) {
     Arena arena;
-    SparseTable table(arena, floats, 0);
+    RowPool pool(arena, (floats) * sizeof(float));
+    SparseTable table(arena, pool, 0);
     std::vector<float*> rows;
     for (Key key = 0; key < 20; ++key) {
       rows.push_back(insert(table, key));
@@ -158,7 +222,8 @@ TEST(SparseTable, RowsOfAnySizeStandApart) {
 
 TEST(SparseTable, RefusesKeysThatWereChosenToCollide) {
   Arena arena;
-  SparseTable table(arena, 1, 8);
+  RowPool pool(arena, (1) * sizeof(float));
+  SparseTable table(arena, pool, 8);
   std::vector<Key> taken;
   auto const attack = [&] {
     for (std::uint64_t i = 0; i < 2000; ++i) {
@@ -187,7 +252,8 @@ TEST(SparseTable, RefusesKeysThatWereChosenToCollide) {
 // The directory doubles with every bit in which keys agree: an attacker must not get megabytes for a few hundred keys.
 TEST(SparseTable, RefusesCollidingKeysBeforeTheyCostMuch) {
   Arena arena;
-  SparseTable table(arena, 1, 0);
+  RowPool pool(arena, (1) * sizeof(float));
+  SparseTable table(arena, pool, 0);
   std::string text = thrown([&] {
                        for (std::uint64_t i = 0; i < 2000; ++i) insert(table, key_with_hash(i));
                      }).what();
@@ -197,7 +263,8 @@ TEST(SparseTable, RefusesCollidingKeysBeforeTheyCostMuch) {
 
 TEST(SparseTable, StaysWholeWhenMemoryRunsOut) {
   Arena arena;
-  SparseTable table(arena, std::size_t{1} << 45, 0);  // a row no machine has
+  RowPool pool(arena, (std::size_t{1} << 45) * sizeof(float));
+  SparseTable table(arena, pool, 0);  // a row no machine has
   for (Key key = 1; key <= 3; ++key) {
     EXPECT_EQ(thrown([&] { insert(table, key); }).code(), Errc::table_memory) << "key " << key;
     EXPECT_EQ(table.size(), 0U);

@@ -6,23 +6,25 @@
 
 #include <atomic>
 #include <bitset>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <prdist/core/error.hpp>
 #include <prdist/core/runtime.hpp>
+#include <prdist/server/lane.hpp>
 #include <prdist/table/command.hpp>
+#include <prdist/table/cut.hpp>
 #include <prdist/table/placement.hpp>
+#include <prdist/table/row_block.hpp>
 #include <prdist/table/shard_group.hpp>
 
 namespace prdist {
@@ -32,35 +34,28 @@ class Engine {
   /// Told once, on any thread: null when all is applied, else what went wrong.
   using Done = std::function<void(Error const*)>;
 
-  /// `threads` 0 works on the caller's thread, for a simulator that wants everything in one.
-  Engine(Placement const& placement, std::size_t server, unsigned threads, std::uint32_t trainers) {
+  /// `threads` 0 works on the caller's thread, for a simulator that wants everything in one. The tables of all threads
+  /// together stay under `ceiling` bytes.
+  Engine(Placement const& placement, std::size_t server, unsigned threads, std::uint32_t trainers,
+         std::size_t ceiling = no_ceiling) {
     auto const lanes = threads == 0 ? 1 : threads;
+    sinks_.resize(lanes);
     for (unsigned lane = 0; lane < lanes; ++lane) {
       std::bitset<shard_count> owned;
       std::size_t of_server = 0;
       for (std::size_t shard = 0; shard < shard_count; ++shard) {
         if (placement.server_of_shard(shard) == server) owned[shard] = of_server++ % lanes == lane;
       }
-      lanes_.push_back(std::make_unique<Lane>(owned, trainers));
+      lanes_.push_back(std::make_unique<Lane>(owned, trainers, ceiling / lanes, threads > 0));
     }
-    if (threads == 0) return;
-    for (auto& lane : lanes_) lane->thread = std::thread([this, &lane = *lane] { run(lane); });
   }
 
   Engine(Engine const&) = delete;
   Engine& operator=(Engine const&) = delete;
 
   ~Engine() {
-    for (auto& lane : lanes_) {
-      {
-        std::lock_guard const lock(lane->mutex);
-        lane->ending = true;
-      }
-      lane->changed.notify_one();
-    }
-    for (auto& lane : lanes_) {
-      if (lane->thread.joinable()) lane->thread.join();
-    }
+    for (auto& lane : lanes_) lane->end();  // all at once, before the first is waited for
+    lanes_.clear();
   }
 
   /// Applies `command` on every thread, in the order of the calls; `done` is told when all have applied it, which
@@ -80,16 +75,9 @@ class Engine {
     bool const releases = std::holds_alternative<PushRows>(command) || std::holds_alternative<PushDense>(command);
     auto const shared = std::make_shared<Command const>(std::move(command));
     for (auto& lane : lanes_) {
-      post(*lane, [this, shared, ticket, releases](ShardGroup& group) {
+      lane->post([this, shared, ticket, releases](ShardGroup& group) {
         std::vector<Ticket> released;
-        std::optional<Error> failed;
-        try {
-          group.apply(*shared, released);
-        } catch (Error const& error) {
-          failed = error;
-        } catch (std::bad_alloc const&) {
-          failed = Error(Errc::table_memory, "the server has no memory left: give it more or use more servers");
-        }
+        auto const failed = attempt([&] { group.apply(*shared, released); });
         if (failed) {
           // Everybody whose push was part of what failed is told, not only the one who came last.
           finish(ticket, &*failed);
@@ -104,28 +92,58 @@ class Engine {
   /// Calls `read` with every thread's shards, on those threads; `done` after the last, with the first error that one
   /// of them threw.
   void read(std::function<void(ShardGroup const&)> read, Done done) {
-    struct Read {
-      std::function<void(ShardGroup const&)> read;
-      Done done;
-      std::atomic<std::size_t> left;
-      std::mutex mutex;
-      std::optional<Error> failed;
-    };
-    auto const shared = std::make_shared<Read>();
-    shared->read = std::move(read);
-    shared->done = std::move(done);
-    shared->left = lanes_.size();
-    for (auto& lane : lanes_) {
-      post(*lane, [shared](ShardGroup& group) {
-        try {
-          shared->read(group);
-        } catch (Error const& error) {
-          std::lock_guard const lock(shared->mutex);
-          if (!shared->failed) shared->failed = error;
-        }
-        if (shared->left.fetch_sub(1) == 1) shared->done(shared->failed ? &*shared->failed : nullptr);
-      });
+    on_every_lane([read = std::move(read)](ShardGroup const& group, std::size_t) { read(group); }, std::move(done));
+  }
+
+  /// Inserts the rows of `block` on the threads that own them, after what was asked for before.
+  void load(std::shared_ptr<RowBlock const> block, Done done) {
+    on_every_lane([block = std::move(block)](ShardGroup& group, std::size_t) { group.load(*block); }, std::move(done));
+  }
+
+  /// Makes the sink of one thread, on that thread.
+  using MakeSink = std::function<std::unique_ptr<CutSink>(std::size_t lane)>;
+
+  /// Sets the marker of a cut on every thread, each at this place in its queue, and hands the rows out between later
+  /// requests. `done` is told when all are handed out, or with the first error when that cannot be. The cut is open
+  /// then, and its sinks are there, until end_cut(). One at a time: another before end_cut() is job.state.
+  void cut(CutKind kind, MakeSink make_sink, Done done) {
+    if (cutting_.exchange(true)) {
+      Error const error(Errc::job_state, "a cut of this server's tables is under way: wait for it to end");
+      return done(&error);
     }
+    auto const all = std::make_shared<Countdown>(lanes_.size(), std::move(done));
+    auto const make = std::make_shared<MakeSink const>(std::move(make_sink));
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      auto const slice = [this, lane, kind, all, make, begun = false](ShardGroup& group) mutable {
+        bool more = false;
+        auto const failed = attempt([&] {
+          if (!std::exchange(begun, true)) {
+            sinks_[lane] = (*make)(lane);
+            group.begin_cut(kind, *sinks_[lane]);
+          }
+          more = group.advance_cut(rows_per_slice);
+        });
+        if (!failed && more) return sinks_[lane]->ready() ? Lane::Slice::more : Lane::Slice::waits;
+        all->finish(failed);
+        return Lane::Slice::done;
+      };
+      lanes_[lane]->post(Lane::Chore{
+          slice, [all] { all->finish(Error(Errc::job_state, "the server ended before the cut was complete")); }});
+    }
+  }
+
+  /// Keeps the cut, so that the next one of changed rows starts from it, or leaves everything as if it had not been.
+  /// The sinks are destroyed, on their threads.
+  void end_cut(bool keep, Done done) {
+    on_every_lane(
+        [this, keep](ShardGroup& group, std::size_t lane) {
+          keep ? group.keep_cut() : group.cancel_cut();
+          sinks_[lane].reset();
+        },
+        [this, done = std::move(done)](Error const* error) {
+          cutting_ = false;
+          done(error);
+        });
   }
 
   /// A command that is not applied yet, and whom to tell.
@@ -149,17 +167,55 @@ class Engine {
   [[nodiscard]] std::size_t threads() const noexcept { return lanes_.size(); }
 
  private:
-  using Task = std::function<void(ShardGroup&)>;
+  /// Some tens of microseconds: what a pull waits for at most, besides its own work.
+  static constexpr std::size_t rows_per_slice = 512;
 
-  struct Lane {
-    Lane(std::bitset<shard_count> const& owned, std::uint32_t trainers) : group(owned, trainers) {}
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::vector<Task> queue;
-    bool ending = false;
-    ShardGroup group;
-    std::thread thread;
+  /// Tells `done` when every lane has finished, with the first error.
+  class Countdown {
+   public:
+    Countdown(std::size_t lanes, Done done) : left_(lanes), done_(std::move(done)) {}
+
+    void finish(std::optional<Error> const& error) {
+      {
+        std::lock_guard const lock(mutex_);
+        if (error && !failed_) failed_ = error;
+        if (--left_ > 0) return;
+      }
+      done_(failed_ ? &*failed_ : nullptr);
+    }
+
+   private:
+    std::mutex mutex_;
+    std::size_t left_;
+    Done done_;
+    std::optional<Error> failed_;
   };
+
+  /// What went wrong in `work`, if anything did.
+  template <class Work>
+  static std::optional<Error> attempt(Work&& work) {
+    try {
+      work();
+    } catch (Error const& error) {
+      return error;
+    } catch (std::bad_alloc const&) {
+      return Error(Errc::table_memory, "the server has no memory left: give it more or use more servers");
+    } catch (std::exception const& error) {
+      return Error(Errc::internal, "a thread of the server: ", error.what());
+    }
+    return std::nullopt;
+  }
+
+  /// Runs `work(ShardGroup&, lane)` on every thread; `done` after the last.
+  template <class Work>
+  void on_every_lane(Work work, Done done) {
+    auto const all = std::make_shared<Countdown>(lanes_.size(), std::move(done));
+    auto const shared = std::make_shared<Work const>(std::move(work));
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      lanes_[lane]->post(
+          [all, shared, lane](ShardGroup& group) { all->finish(attempt([&] { (*shared)(group, lane); })); });
+    }
+  }
 
   struct Waiter {
     std::size_t left;
@@ -175,35 +231,6 @@ class Engine {
           return 0;
         },
         command);
-  }
-
-  void post(Lane& lane, Task task) {
-    if (!lane.thread.joinable()) {
-      std::lock_guard const lock(lane.mutex);
-      task(lane.group);
-      return;
-    }
-    bool wake = false;
-    {
-      std::lock_guard const lock(lane.mutex);
-      wake = lane.queue.empty();
-      lane.queue.push_back(std::move(task));
-    }
-    if (wake) lane.changed.notify_one();
-  }
-
-  static void run(Lane& lane) {
-    std::vector<Task> work;
-    for (;;) {
-      {
-        std::unique_lock lock(lane.mutex);
-        lane.changed.wait(lock, [&] { return lane.ending || !lane.queue.empty(); });
-        if (lane.queue.empty()) return;
-        std::swap(work, lane.queue);
-      }
-      for (auto& task : work) task(lane.group);
-      work.clear();
-    }
   }
 
   void release(Ticket ticket) {
@@ -227,10 +254,12 @@ class Engine {
     if (done) done(error);
   }
 
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::atomic<bool> cutting_ = false;
+  std::vector<std::unique_ptr<CutSink>> sinks_;  ///< of the open cut; each belongs to its lane's thread
   std::mutex waiting_mutex_;
   std::unordered_map<Ticket, Waiter> waiting_;
   Ticket last_ticket_ = 0;
+  std::vector<std::unique_ptr<Lane>> lanes_;  ///< last: their threads use all of the above
 };
 
 }  // namespace prdist

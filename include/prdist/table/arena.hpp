@@ -16,9 +16,13 @@
 
 namespace prdist {
 
+/// As much as the system gives.
+inline constexpr std::size_t no_ceiling = ~std::size_t{0};
+
 class Arena {
  public:
-  Arena() = default;
+  /// Takes no more than `ceiling` bytes, in steps of two MiB.
+  explicit Arena(std::size_t ceiling = no_ceiling) : ceiling_(std::min(ceiling, most)) {}
   Arena(Arena const&) = delete;
   Arena& operator=(Arena const&) = delete;
   ~Arena() {
@@ -39,6 +43,13 @@ class Arena {
 
   /// What was taken from the system.
   [[nodiscard]] std::size_t bytes() const noexcept { return total_; }
+  [[nodiscard]] std::size_t ceiling() const noexcept { return ceiling_; }
+
+  /// Whether a block of `bytes` would be under the ceiling. Once it is not, it never will be: nothing is given back.
+  [[nodiscard]] bool has_room(std::size_t bytes) const noexcept {
+    if (bytes > most) return false;
+    return round_up(bytes, line) <= left_ || round_up(bytes, huge_page) <= allowed();
+  }
 
  private:
   static constexpr std::size_t line = 64;
@@ -47,9 +58,14 @@ class Arena {
 
   static constexpr std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
+  /// What may still be taken, in whole huge pages.
+  [[nodiscard]] std::size_t allowed() const noexcept { return (ceiling_ - total_) / huge_page * huge_page; }
+
   void grow(std::size_t bytes) {
     // A sixteenth of what is there already: few chunks for a large table, little slack for any.
-    auto const size = round_up(std::max(bytes, total_ / 16), huge_page);
+    auto const least = round_up(bytes, huge_page);
+    if (least > allowed()) refuse(least);
+    auto const size = std::min(std::max(least, round_up(total_ / 16, huge_page)), allowed());
     // One huge page more, to start at a boundary; the parts outside are given back at once.
     auto* const start = ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (start == MAP_FAILED) refuse(size);
@@ -67,10 +83,16 @@ class Arena {
   }
 
   [[noreturn]] void refuse(std::size_t bytes) const {
+    if (ceiling_ < most) {
+      throw Error(Errc::table_memory, "cannot take ", bytes >> 20, " MiB more beside the ", total_ >> 20,
+                  " MiB of this thread's tables, their ceiling is ", ceiling_ >> 20,
+                  " MiB: raise it or spread the job over more servers");
+    }
     throw Error(Errc::table_memory, "cannot take ", bytes >> 20, " MiB more beside the ", total_ >> 20,
                 " MiB of this thread's tables: give the server more memory or spread the job over more servers");
   }
 
+  std::size_t ceiling_;
   std::vector<std::pair<void*, std::size_t>> chunks_;
   std::byte* next_ = nullptr;
   std::size_t left_ = 0;

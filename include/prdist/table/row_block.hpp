@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
+#include <prdist/core/error.hpp>
 #include <prdist/core/types.hpp>
 #include <prdist/table/command.hpp>
 
@@ -23,5 +25,18 @@ struct RowBlock {
 
   friend bool operator==(RowBlock const&, RowBlock const&) = default;
 };
+
+/// Whether a block can go into a table whose rows have `row_bytes`. @throws Error table.shape
+inline void check_shape(std::string_view table, RowBlock const& block, std::size_t row_bytes) {
+  if (block.removed) return;
+  if (block.row_bytes != row_bytes) {
+    throw Error(Errc::table_shape, "table '", table, "' has rows of ", row_bytes, " bytes, those to be loaded have ",
+                block.row_bytes, ": load them with the dim, optimizer and precision they were saved with");
+  }
+  if (block.rows.size() / row_bytes != block.keys.size() || block.rows.size() % row_bytes != 0) {
+    throw Error(Errc::table_shape, "table '", table, "': a block of ", block.keys.size(), " keys has ",
+                block.rows.size(), " bytes of rows instead of ", row_bytes, " each: it is damaged");
+  }
+}
 
 }  // namespace prdist

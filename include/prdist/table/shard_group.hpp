@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,9 +24,11 @@
 #include <prdist/optim/kernel.hpp>
 #include <prdist/table/arena.hpp>
 #include <prdist/table/command.hpp>
+#include <prdist/table/cut.hpp>
 #include <prdist/table/dense_table.hpp>
 #include <prdist/table/gathering.hpp>
 #include <prdist/table/placement.hpp>
+#include <prdist/table/row_block.hpp>
 #include <prdist/table/sparse_shards.hpp>
 
 namespace prdist {
@@ -40,8 +42,10 @@ class ShardGroup {
   }
 
  public:
-  /// Owns the shards set in `owned`; `trainers` is how many a gathered step waits for.
-  ShardGroup(std::bitset<shard_count> const& owned, std::uint32_t trainers) : owned_(owned) {
+  /// Owns the shards set in `owned`; `trainers` is how many a gathered step waits for. Its tables take no more than
+  /// `ceiling` bytes.
+  ShardGroup(std::bitset<shard_count> const& owned, std::uint32_t trainers, std::size_t ceiling = no_ceiling)
+      : owned_(owned), arena_(ceiling) {
     for (std::uint32_t trainer = 0; trainer < trainers; ++trainer) members_.insert(trainer);
   }
 
@@ -79,6 +83,50 @@ class ShardGroup {
 
   [[nodiscard]] std::size_t bytes() const noexcept { return arena_.bytes(); }
 
+  /// Sets the marker of a cut: it will hold the rows of all tables exactly as they are now, with all their state,
+  /// whatever is applied from here on. An open one is abandoned. `sink` must live until the cut is kept or cancelled.
+  void begin_cut(CutKind kind, CutSink& sink) {
+    cancel_cut();
+    sink_.emplace(sink);
+    for_each_table([&](TableId id, auto& table) { table.begin_cut(kind, *sink_, id); });
+  }
+
+  /// Hands about `rows` rows more to the sink, when it is ready; false when the cut is complete.
+  /// @throws what the sink threw, here or when a push handed rows out; the cut is cancelled then.
+  bool advance_cut(std::size_t rows) {
+    if (!sink_) return false;
+    bool more = false;
+    if (!sink_->failed()) {
+      if (!sink_->ready()) return true;
+      for_each_table([&](TableId, auto& table) { more = more || table.advance_cut(rows); });
+    }
+    if (auto const failed = sink_->failed()) {
+      cancel_cut();
+      std::rethrow_exception(failed);
+    }
+    return more;
+  }
+
+  /// The next cut of changed rows starts from this one. To be called when what was handed out is safe: until then
+  /// the cut is open, and may be cancelled. One that is not complete is cancelled.
+  void keep_cut() {
+    for_each_table([](TableId, auto& table) { table.keep_cut(); });
+    sink_.reset();
+  }
+
+  /// Everything is as if the open cut had not begun; the next one of changed rows holds what this one did, too.
+  void cancel_cut() {
+    for_each_table([](TableId, auto& table) { table.cancel_cut(); });
+    sink_.reset();
+  }
+
+  /// Inserts or overwrites the rows of a block that belong to this group, or removes them when it says so.
+  /// @throws Error table.unknown, table.shape, table.memory
+  void load(RowBlock const& block) {
+    if (auto const it = dense_.find(block.table); it != dense_.end()) return it->second.table.load(block);
+    declared(sparse_, block.table).table.load(block);
+  }
+
  private:
   /// A table and the pushes of its step, when it gathers.
   template <class Table, class Push>
@@ -86,6 +134,12 @@ class ShardGroup {
     Table table;
     Gathering<Push> gathering;
   };
+  template <class Visit>
+  void for_each_table(Visit&& visit) {
+    for (auto& [id, held] : sparse_) visit(id, held.table);
+    for (auto& [id, held] : dense_) visit(id, held.table);
+  }
+
   using Sparse = Held<SparseShards, PushRows>;
   using Dense = Held<DenseTable, PushDense>;
 
@@ -140,6 +194,7 @@ class ShardGroup {
   Arena arena_;
   std::map<TableId, Sparse> sparse_;
   std::map<TableId, Dense> dense_;
+  std::optional<GuardedSink> sink_;  ///< of the open cut
 };
 
 }  // namespace prdist

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -19,9 +20,14 @@
 #include <prdist/optim/kernel.hpp>
 #include <prdist/table/arena.hpp>
 #include <prdist/table/command.hpp>
+#include <prdist/table/cut.hpp>
 #include <prdist/table/gathering.hpp>
 #include <prdist/table/initializer.hpp>
+#include <prdist/table/marked_row.hpp>
 #include <prdist/table/placement.hpp>
+#include <prdist/table/row_block.hpp>
+#include <prdist/table/row_pool.hpp>
+#include <prdist/table/sparse_cut.hpp>
 #include <prdist/table/sparse_table.hpp>
 #include <prdist/table/spec.hpp>
 
@@ -34,11 +40,16 @@ class SparseShards {
         kernel_(row_kernel(spec_.optimizer)),
         stream_(stream_of(spec_.seed, hash_name(spec_.name))),
         owned_(owned),
-        all_owned_(owned.all()) {
+        all_owned_(owned.all()),
+        row_bytes_(row_floats(spec_.optimizer, spec_.dim) * sizeof(float)),
+        pool_(std::make_unique<RowPool>(arena, row_bytes_)) {
     for (std::size_t shard = 0; shard < shard_count; ++shard) {
       index_[shard] = static_cast<std::uint16_t>(tables_.size());
-      if (owned[shard]) tables_.emplace_back(arena, row_floats(spec_.optimizer, spec_.dim), shard_bits);
+      if (!owned[shard]) continue;
+      tables_.emplace_back(arena, *pool_, shard_bits);
+      shards_.push_back(static_cast<std::uint16_t>(shard));
     }
+    renew_marks();
   }
 
   [[nodiscard]] SparseSpec const& spec() const noexcept { return spec_; }
@@ -55,8 +66,8 @@ class SparseShards {
       for (std::size_t i = 0; i < block.count; ++i) {
         auto const position = block.positions[i];
         auto* const out = rows.data() + position * spec_.dim;
-        if (auto const* const row = block.rows[i]) {
-          copy(out, row, bytes);
+        if (auto const row = block.rows[i]) {
+          copy(out, row.row(), bytes);
         } else {
           fill_first(spec_.init, stream_, keys[position], {out, spec_.dim});
         }
@@ -65,14 +76,15 @@ class SparseShards {
   }
 
   void push(std::span<Key const> keys, std::span<float const> gradients) {
+    std::array<float*, block_keys> rows;
     std::array<float const*, block_keys> of_block;
-    in_blocks(keys, [&](Block& block) {
+    in_blocks(keys, [&](Block const& block) {
       for (std::size_t i = 0; i < block.count; ++i) {
         auto const position = block.positions[i];
-        if (block.rows[i] == nullptr) block.rows[i] = find_or_insert(block.hashes[i], keys[position]);
+        rows[i] = to_change(block.rows[i], block.hashes[i], keys[position]);
         of_block[i] = gradients.data() + position * spec_.dim;
       }
-      kernel_(spec_.optimizer, block.rows.data(), of_block.data(), block.count, spec_.dim);
+      kernel_(spec_.optimizer, rows.data(), of_block.data(), block.count, spec_.dim);
     });
   }
 
@@ -103,6 +115,32 @@ class SparseShards {
     push(merged_keys_, merged_);
   }
 
+  // The cuts of this table, as ShardGroup describes them.
+  void begin_cut(CutKind kind, GuardedSink& sink, TableId table) {
+    cut_.begin(kind, sink, table, row_bytes_, tables_);
+    renew_marks();
+  }
+  bool advance_cut(std::size_t rows) { return cut_.advance(rows, tables_, shards_); }
+  void keep_cut() { cut_.keep(); }
+  void cancel_cut() { cut_.cancel(); }
+
+  /// Inserts or overwrites the rows of a block, or takes them away when it says so; keys of other shards are passed
+  /// over. @throws Error table.shape, table.memory
+  void load(RowBlock const& block) {
+    check_shape(spec_.name, block, row_bytes_);
+    for (std::size_t i = 0; i < block.keys.size(); ++i) {
+      auto const key = block.keys[i];
+      auto const hash = hash_key(key);
+      if (!owns(hash)) continue;
+      auto const row = table_of(hash).find(hash, key);
+      if (!block.removed) {
+        std::memcpy(to_change(row, hash, key), block.rows.data() + i * row_bytes_, row_bytes_);
+      } else if (row) {
+        erase(hash, key);
+      }
+    }
+  }
+
   /// Calls `visit(Key, float const* row)` for every row.
   template <class Visit>
   void for_each(Visit&& visit) const {
@@ -118,7 +156,7 @@ class SparseShards {
     std::array<std::size_t, block_keys> positions;
     std::array<std::uint64_t, block_keys> hashes;
     std::array<SparseTable::Bucket const*, block_keys> segments;
-    std::array<float*, block_keys> rows;
+    std::array<MarkedRow, block_keys> rows;
   };
 
   [[nodiscard]] bool owns(std::uint64_t hash) const noexcept { return all_owned_ || owned_[shard_of(hash)]; }
@@ -127,11 +165,36 @@ class SparseShards {
   }
   [[nodiscard]] SparseTable& table_of(std::uint64_t hash) noexcept { return tables_[index_[shard_of(hash)]]; }
 
+  /// What a row looks like that needs nothing noted before it changes.
+  void renew_marks() { marks_ = marks_of(cut_.epoch()); }
+
+  /// The row of `key`, free to be changed: `found` is what a search gave a while ago.
+  [[nodiscard]] float* to_change(MarkedRow found, std::uint64_t hash, Key key) {
+    if (!found) return find_or_insert(hash, key);
+    if (((found.word ^ marks_) & MarkedRow::epoch_bits) != 0) note_change(hash, key);
+    return found.row();
+  }
+
+  void note_change(std::uint64_t hash, Key key) {
+    auto& table = table_of(hash);
+    auto& row = table.marks(hash, key);
+    cut_.before_change(table, hash, key, row);
+    row.mark(marks_);
+  }
+
+  void erase(std::uint64_t hash, Key key) {
+    auto& table = table_of(hash);
+    cut_.before_change(table, hash, key, table.marks(hash, key));
+    cut_.removed().erased(key);
+    table.erase(hash, key);
+  }
+
   /// For a key that had no row when its block was looked up; it may stand twice in there.
   [[nodiscard]] float* find_or_insert(std::uint64_t hash, Key key) {
     auto& table = table_of(hash);
-    if (auto* const row = table.find(hash, key)) return row;
-    auto* const row = table.insert(hash, key);
+    if (auto const row = table.find(hash, key)) return row.row();
+    auto* const row = table.insert(hash, key, marks_);
+    cut_.removed().inserted(key);
     fill_first(spec_.init, stream_, key, {row, spec_.dim});
     write_first_state(spec_.optimizer, row, spec_.dim);
     return row;
@@ -141,7 +204,7 @@ class SparseShards {
   /// each stage, so that memory has the time of three stages to answer a prefetch.
   template <class Use>
   void in_blocks(std::span<Key const> keys, Use&& use) const {
-    auto const row_lines = std::min<std::size_t>((row_floats(spec_.optimizer, spec_.dim) * sizeof(float) + 63) / 64, 4);
+    auto const row_lines = std::min<std::size_t>((row_bytes_ + 63) / 64, 4);
     std::size_t next = 0;
     auto const find_buckets = [&](Block& block) {
       block.count = 0;
@@ -157,8 +220,8 @@ class SparseShards {
     };
     auto const find_rows = [&](Block& block) {
       for (std::size_t i = 0; i < block.count; ++i) {
-        auto* const row = SparseTable::find(block.segments[i], block.hashes[i], keys[block.positions[i]]);
-        block.rows[i] = row;
+        block.rows[i] = SparseTable::find(block.segments[i], block.hashes[i], keys[block.positions[i]]);
+        auto const* const row = block.rows[i].row();
         for (std::size_t line = 0; line < row_lines; ++line) __builtin_prefetch(row + line * 16);
       }
     };
@@ -204,8 +267,13 @@ class SparseShards {
   std::uint64_t stream_;
   std::bitset<shard_count> owned_;
   bool all_owned_;
+  std::size_t row_bytes_;
   std::array<std::uint16_t, shard_count> index_{};
+  std::unique_ptr<RowPool> pool_;
   std::vector<SparseTable> tables_;
+  std::vector<std::uint16_t> shards_;  ///< of each of them
+  SparseCut cut_;
+  std::uint64_t marks_ = 0;
   // Work space of push_weighted(), kept for its memory.
   std::vector<Key> merged_keys_;
   std::vector<float> merged_;

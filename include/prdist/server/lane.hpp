@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thread of a server with the shards it owns: tasks in the order they are posted and, between them, slices of
+// chores that would take too long at once.
+#pragma once
+
+#include <bitset>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <prdist/table/placement.hpp>
+#include <prdist/table/shard_group.hpp>
+
+namespace prdist {
+
+class Lane {
+ public:
+  using Task = std::function<void(ShardGroup&)>;
+
+  enum class Slice : std::uint8_t {
+    done,
+    more,   ///< there is more to do, at once if possible
+    waits,  ///< for something outside: ask again in a while
+  };
+
+  /// Work in slices, each well under a millisecond. The first one is done at its place among the tasks.
+  struct Chore {
+    std::function<Slice(ShardGroup&)> slice;
+    std::function<void()> abandon;  ///< called when the lane ends before the chore does
+  };
+
+  /// Without a thread of its own everything is done by whoever posts it.
+  Lane(std::bitset<shard_count> const& owned, std::uint32_t trainers, std::size_t ceiling, bool threaded)
+      : group_(owned, trainers, ceiling) {
+    if (threaded) thread_ = std::thread([this] { run(); });
+  }
+
+  Lane(Lane const&) = delete;
+  Lane& operator=(Lane const&) = delete;
+
+  ~Lane() {
+    end();
+    if (thread_.joinable()) thread_.join();
+    for (auto const& chore : chores_) chore.abandon();
+  }
+
+  /// Lets the thread end once its queue is empty.
+  void end() {
+    {
+      std::lock_guard const lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_one();
+  }
+
+  void post(Task task) {
+    if (!thread_.joinable()) {
+      std::lock_guard const lock(mutex_);
+      task(group_);
+      while (!chores_.empty() && advance() != Slice::waits) {
+      }
+      return;
+    }
+    bool wake = false;
+    {
+      std::lock_guard const lock(mutex_);
+      wake = queue_.empty();
+      queue_.push_back(std::move(task));
+    }
+    if (wake) changed_.notify_one();
+  }
+
+  void post(Chore chore) {
+    post([this, chore = std::move(chore)](ShardGroup& group) {
+      if (chore.slice(group) != Slice::done) chores_.push_back(chore);
+    });
+  }
+
+ private:
+  /// A long queue must not put a chore off for ever, nor a chore a task for long.
+  static constexpr std::size_t tasks_per_slice = 8;
+  /// How soon a chore is asked again that waits for a disk.
+  static constexpr std::chrono::milliseconds while_waiting{1};
+
+  void run() {
+    std::vector<Task> work;
+    auto last = Slice::done;
+    for (;;) {
+      {
+        std::unique_lock lock(mutex_);
+        auto const has_work = [&] { return ending_ || !queue_.empty(); };
+        if (chores_.empty()) {
+          changed_.wait(lock, has_work);
+        } else if (last == Slice::waits) {
+          changed_.wait_for(lock, while_waiting, has_work);
+        }
+        if (ending_ && queue_.empty()) return;
+        std::swap(work, queue_);
+      }
+      for (std::size_t i = 0; i < work.size(); ++i) {
+        work[i](group_);
+        if (i % tasks_per_slice == tasks_per_slice - 1) advance();
+      }
+      work.clear();
+      last = advance();
+    }
+  }
+
+  /// One slice of the oldest chore.
+  Slice advance() {
+    if (chores_.empty()) return Slice::done;
+    auto const slice = chores_.front().slice(group_);
+    if (slice == Slice::done) chores_.pop_front();
+    return slice;
+  }
+
+  ShardGroup group_;
+  std::deque<Chore> chores_;  ///< used by the lane's thread alone
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Task> queue_;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace prdist

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of one size, out of an arena in slabs; a row that is given back is the next to be taken. One pool serves all
+// shards of a table, so what leaves one shard makes room in any other.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include <prdist/table/arena.hpp>
+
+namespace prdist {
+
+class RowPool {
+ public:
+  /// Rows of `row_bytes` from `arena`, which must outlive the pool.
+  RowPool(Arena& arena, std::size_t row_bytes)
+      : arena_(&arena), stride_((std::max<std::size_t>(row_bytes, 1) + 7) / 8 * 8) {}
+
+  /// A row of zeros. @throws Error table.memory
+  [[nodiscard]] float* take() {
+    std::byte* row = nullptr;
+    if (free_ != nullptr) {
+      row = free_;
+      std::memcpy(&free_, row, sizeof free_);
+      std::memset(row, 0, stride_);
+    } else {
+      if (slab_left_ == 0) {
+        auto const rows = next_slab();
+        slab_ = static_cast<std::byte*>(arena_->allocate(rows * stride_));
+        slab_left_ = rows;
+      }
+      row = slab_;
+      slab_ += stride_;
+      --slab_left_;
+    }
+    ++taken_;
+    return reinterpret_cast<float*>(row);
+  }
+
+  void give_back(float* row) noexcept {
+    std::memcpy(row, &free_, sizeof free_);  // a free row holds the address of the next
+    free_ = reinterpret_cast<std::byte*>(row);
+    --taken_;
+  }
+
+  /// Whether take() does without more from a system that has set a ceiling.
+  [[nodiscard]] bool has_room() const noexcept {
+    return free_ != nullptr || slab_left_ > 0 || arena_->has_room(next_slab() * stride_);
+  }
+
+ private:
+  static constexpr std::size_t slab_bytes = 64 * 1024;
+
+  /// As many rows as there are already, up to a limit: small tables stay small.
+  [[nodiscard]] std::size_t next_slab() const noexcept {
+    return std::min(std::max<std::size_t>(taken_, 8), std::max<std::size_t>(slab_bytes / stride_, 1));
+  }
+
+  Arena* arena_;
+  std::size_t stride_;
+  std::byte* slab_ = nullptr;
+  std::size_t slab_left_ = 0;
+  std::byte* free_ = nullptr;
+  std::size_t taken_ = 0;
+};
+
+}  // namespace prdist
