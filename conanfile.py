@@ -39,6 +39,7 @@ class Prdist(ConanFile):
     def requirements(self):
         self.requires("boost/[>=1.81 <2]", transitive_headers=True, transitive_libs=True)
         self.requires("xxhash/[>=0.8 <1]", transitive_headers=True, transitive_libs=True)
+        self.requires("zlib/[>=1.2.11 <2]", transitive_headers=True, transitive_libs=True)
         if self.options.nn:
             self.requires("xtensor/[>=0.24 <1]", transitive_headers=True, transitive_libs=True)
             self.requires("openblas/[>=0.3 <1]", transitive_headers=True, transitive_libs=True)

@@ -1,12 +1,29 @@
 # Every public header, by component. tests/layers.py fails when a header is missing here.
 prdist_component(prdist
   HEADERS
+    include/prdist/checkpoint/chain_reader.hpp
+    include/prdist/checkpoint/directory.hpp
+    include/prdist/checkpoint/export_npz.hpp
+    include/prdist/checkpoint/files.hpp
+    include/prdist/checkpoint/manifest.hpp
+    include/prdist/checkpoint/npz_writer.hpp
+    include/prdist/checkpoint/paddle_dense.hpp
+    include/prdist/checkpoint/paddle_sparse.hpp
+    include/prdist/checkpoint/paddle_text.hpp
+    include/prdist/checkpoint/paddle_v2.hpp
+    include/prdist/checkpoint/part_format.hpp
+    include/prdist/checkpoint/part_reader.hpp
+    include/prdist/checkpoint/part_writer.hpp
+    include/prdist/checkpoint/pending.hpp
+    include/prdist/checkpoint/text_writer.hpp
+    include/prdist/checkpoint/zip_writer.hpp
     include/prdist/concepts/device.hpp
     include/prdist/concepts/model.hpp
     include/prdist/concepts/policy.hpp
     include/prdist/concepts/strategy.hpp
     include/prdist/concepts/transport.hpp
     include/prdist/core/decl.hpp
+    include/prdist/core/descriptor.hpp
     include/prdist/core/endpoint.hpp
     include/prdist/core/error.hpp
     include/prdist/core/hash.hpp
@@ -23,6 +40,7 @@ prdist_component(prdist
     include/prdist/data/npy.hpp
     include/prdist/data/planted.hpp
     include/prdist/data/planted_files.hpp
+    include/prdist/data/position.hpp
     include/prdist/data/slot_format.hpp
     include/prdist/data/slot_parser.hpp
     include/prdist/data/slot_reader.hpp
@@ -86,6 +104,7 @@ prdist_component(prdist
     include/prdist/wire/hello.hpp
     include/prdist/wire/texts.hpp
   IMPL
+    include/prdist/checkpoint/manifest.ipp
     include/prdist/fleet/checkpointer.ipp
     include/prdist/server/saving.ipp
     include/prdist/server/server.ipp
@@ -101,8 +120,8 @@ prdist_component(prdist
     include/prdist/transport/tcp.ipp
     include/prdist/wire/hello.ipp
     include/prdist/src.hpp
-  LINK Boost::headers Boost::json Threads::Threads xxHash::headers
-  FIND "Boost 1.81 COMPONENTS json" "Threads" "xxHash MODULE")
+  LINK Boost::headers Boost::json Threads::Threads xxHash::headers ZLIB::ZLIB
+  FIND "Boost 1.81 COMPONENTS json" "Threads" "xxHash MODULE" "ZLIB")
 # Kernels keep fixed arithmetic: the same bytes on every machine that runs one build.
 target_compile_options(prdist_prdist INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-ffp-contract=off>)
@@ -111,7 +130,6 @@ prdist_component(launch
   HEADERS
     include/prdist/launch/console.hpp
     include/prdist/launch/descendants.hpp
-    include/prdist/launch/descriptor.hpp
     include/prdist/launch/ending.hpp
     include/prdist/launch/environment.hpp
     include/prdist/launch/guard.hpp

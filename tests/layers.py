@@ -20,10 +20,12 @@ MAY_INCLUDE = {
     # A model declares its tables, so its concept speaks of their declaration; tables themselves stay out of sight.
     "concepts": "core wire/channel.hpp optim/optimizer.hpp table/spec.hpp table/initializer.hpp",
     "table": "core concepts optim",
+    # Files alone: who writes when is a matter of servers and trainers.
+    "checkpoint": "core wire/checksum.hpp table optim data/position.hpp data/line_reader.hpp data/npy.hpp",
     "strategy": "core concepts wire table optim",
     "transport": "core concepts wire",
     "device": "core concepts wire optim",
-    "server": "core concepts wire table optim",
+    "server": "core concepts wire table optim checkpoint",
     "trainer": "core concepts wire table optim",
     "fleet": "core concepts wire table optim server trainer strategy transport device/cpu.hpp data/split_files.hpp",
     "data": "core",

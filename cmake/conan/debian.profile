@@ -11,5 +11,6 @@ tools.cmake.cmaketoolchain:generator=Ninja
 [platform_requires]
 boost/1.81.0
 xxhash/0.8.1
+zlib/1.2.13
 xtensor/0.24.3
 openblas/0.3.21

@@ -6,6 +6,7 @@
 #error "prdist/src.hpp is for programs that define PRDIST_SEPARATE_COMPILATION everywhere"
 #endif
 
+#include <prdist/checkpoint/manifest.ipp>
 #include <prdist/fleet/checkpointer.ipp>
 #include <prdist/server/saving.ipp>
 #include <prdist/server/server.ipp>

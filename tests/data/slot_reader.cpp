@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../support/caught_log.hpp"
 #include "error_text.hpp"
 #include "temp_dir.hpp"
 
@@ -48,18 +49,6 @@ std::vector<Key> counting(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) keys[i] = i;
   return keys;
 }
-
-/// Sends the log to a list while it lives.
-class CaughtLog {
- public:
-  CaughtLog() {
-    set_log([this](Level, std::string_view text) { lines.emplace_back(text); });
-  }
-  CaughtLog(CaughtLog const&) = delete;
-  CaughtLog& operator=(CaughtLog const&) = delete;
-  ~CaughtLog() { set_log(detail::log_to_stderr); }
-  std::vector<std::string> lines;
-};
 
 constexpr auto criteo_line =
     "click:1 dense_feature:0.0 dense_feature:0.00497512437811 dense_feature:0.05 dense_feature:0.08 "

@@ -25,8 +25,8 @@
 #include <utility>
 #include <vector>
 
+#include <prdist/core/descriptor.hpp>
 #include <prdist/core/text.hpp>
-#include <prdist/launch/descriptor.hpp>
 #include <prdist/launch/ending.hpp>
 #include <prdist/launch/process.hpp>
 

@@ -40,6 +40,11 @@ enum class Errc : std::uint16_t {
   job_state,
   data_line,
   data_file,
+  data_position,
+  checkpoint_file,
+  checkpoint_damaged,
+  checkpoint_version,
+  checkpoint_missing,
   internal,
 };
 
@@ -73,6 +78,11 @@ inline constexpr Errc last_errc = Errc::internal;
     case Errc::job_state: return "job.state";
     case Errc::data_line: return "data.line";
     case Errc::data_file: return "data.file";
+    case Errc::data_position: return "data.position";
+    case Errc::checkpoint_file: return "checkpoint.file";
+    case Errc::checkpoint_damaged: return "checkpoint.damaged";
+    case Errc::checkpoint_version: return "checkpoint.version";
+    case Errc::checkpoint_missing: return "checkpoint.missing";
     case Errc::internal: return "internal.error";
   }
   return "internal.error";

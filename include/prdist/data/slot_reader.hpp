@@ -4,7 +4,8 @@
 //   SlotReader reader(expand_files("train/part-*").value(), {.batch_size = 512});
 //   for (auto const& batch : reader) trainer.step(batch);     // one epoch; again for the next
 //
-// A batch may take rows from two files; only the last one of an epoch may be short.
+// A batch may take rows from two files; only the last one of an epoch may be short. Between two batches position()
+// says where the reader stands, and resume() goes on from there, in another process too.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +24,7 @@
 #include <prdist/data/batch.hpp>
 #include <prdist/data/counter_random.hpp>
 #include <prdist/data/line_reader.hpp>
+#include <prdist/data/position.hpp>
 #include <prdist/data/slot_format.hpp>
 #include <prdist/data/slot_parser.hpp>
 
@@ -73,6 +75,64 @@ class SlotReader {
       file_order_ = {};
     }
     finished_ = false;
+    resumed_ = false;
+  }
+
+  /// Where the rows of the next batch begin. Cheap.
+  [[nodiscard]] DataPosition position() const {
+    DataPosition at{.epoch = epoch_, .file = opened_, .rows = counts_.rows, .skipped = counts_.skipped};
+    at.source = source();
+    if (opened_ > 0) {
+      at.name = lines_.path();
+      at.file_size = lines_.file_size();
+    }
+    if (options_.shuffle) {
+      at.taken = taken_;
+    } else {
+      at.offset = lines_.offset();
+      at.line = lines_.lines();
+    }
+    return at;
+  }
+
+  /// Goes to where a reader of the same files stood: what comes next is exactly what that one had not delivered. The
+  /// size of batches may differ. The loop over this reader that begins next finishes the epoch.
+  /// @throws Error data.position when the files are not the same any more; data.file when one cannot be read
+  void resume(DataPosition const& at) {
+    start_epoch(at.epoch);
+    next_epoch_ = at.epoch + 1;
+    if (at.source != source()) {
+      throw Error(Errc::data_position, "the data, ", files_.size(),
+                  " files now, are another list or have another shuffle seed than when the position in '", at.name,
+                  "' was taken: give the same files and seed, or start without the position");
+    }
+    if (at.file > files_.size() || (at.file > 0 && name_of_begun(at.file) != at.name)) {
+      throw Error(Errc::data_position, "file ", at.file, " of the data is not '", at.name,
+                  "': the position is damaged, start without it");
+    }
+    counts_.rows = at.rows;
+    counts_.skipped = at.skipped;
+    if (at.skipped > 0) counts_.first_skipped = "(it came before the run was resumed)";
+    resumed_ = true;
+    if (at.file == 0) return;
+    opened_ = at.file - 1;
+    (void)open_next();
+    if (lines_.file_size() != at.file_size) {
+      throw Error(Errc::data_position, at.name, ", has ", lines_.file_size(), " bytes and had ", at.file_size,
+                  " when the position in it was taken: bring the old one back, or start without the position");
+    }
+    if (options_.shuffle) {
+      auto const counted = counts_;  // the file's broken lines are in the position already
+      shuffle_file();
+      counts_ = counted;
+      if (at.taken > order_.size()) {
+        throw Error(Errc::data_position, at.name, ", has ", order_.size(), " rows and ", at.taken,
+                    " were taken from it: bring the old one back, or start without the position");
+      }
+      taken_ = at.taken;
+    } else {
+      lines_.seek(at.offset, at.line);
+    }
   }
 
   /// Fills `batch` with the next rows; false, and an empty batch, at the end of the epoch. After an error the
@@ -114,10 +174,10 @@ class SlotReader {
     SlotReader* reader_;
   };
 
-  /// Starts the first epoch, then with every further call the next one. The batch is the reader's own and is
-  /// overwritten by the next step.
+  /// Starts the first epoch, then with every further call the next one; after resume() goes on. The batch is the
+  /// reader's own and is overwritten by the next step.
   [[nodiscard]] Iterator begin() {
-    start_epoch(next_epoch_++);
+    if (!std::exchange(resumed_, false)) start_epoch(next_epoch_++);
     return Iterator(this);
   }
   [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
@@ -128,10 +188,20 @@ class SlotReader {
   /// The next file in this epoch's order, or false.
   [[nodiscard]] bool open_next() {
     if (opened_ == files_.size()) return false;
-    auto const index = file_order_.empty() ? opened_ : file_order_[opened_];
-    ++opened_;
-    lines_.open(files_[index]);
+    lines_.open(name_of_begun(++opened_));
     return true;
+  }
+
+  /// The name of the n-th file in this epoch's order, from 1.
+  [[nodiscard]] std::string const& name_of_begun(std::uint64_t n) const {
+    return files_[file_order_.empty() ? n - 1 : file_order_[n - 1]];
+  }
+
+  /// A number for the list of files and their order.
+  [[nodiscard]] std::uint64_t source() const {
+    auto hash = options_.shuffle ? mix(*options_.shuffle + 1) : 0;
+    for (auto const& file : files_) hash = mix(hash + hash_name(file));
+    return hash;
   }
 
   /// One line of the open file into `batch`; opens the next file behind the last line.
@@ -184,17 +254,22 @@ class SlotReader {
         finished_ = true;
         return;
       }
-      parser_.shape(file_rows_);
-      for (Line line; lines_.next(line);) {
-        add_line(line, file_rows_);
-        if (file_rows_.keys.size() > max_keys_in_memory) {
-          throw Error(Errc::data_file, lines_.path(), ", too large to be shuffled in memory: split it into more files");
-        }
-      }
-      order_ = random_order(file_rows_.size(), random().fork(opened_));
-      taken_ = 0;
+      shuffle_file();
     }
     batch.append(file_rows_, order_[taken_++]);
+  }
+
+  /// Reads the open file and decides the order of its rows.
+  void shuffle_file() {
+    parser_.shape(file_rows_);
+    for (Line line; lines_.next(line);) {
+      add_line(line, file_rows_);
+      if (file_rows_.keys.size() > max_keys_in_memory) {
+        throw Error(Errc::data_file, lines_.path(), ", too large to be shuffled in memory: split it into more files");
+      }
+    }
+    order_ = random_order(file_rows_.size(), random().fork(opened_));
+    taken_ = 0;
   }
 
   /// Once per reader, at the end of its first epoch: what a reader of logs should know about the data.
@@ -227,7 +302,7 @@ class SlotReader {
   std::uint64_t epoch_ = 0, next_epoch_ = 0;
   std::vector<std::uint32_t> file_order_;
   std::size_t opened_ = 0;
-  bool finished_ = false, told_ = false;
+  bool finished_ = false, told_ = false, resumed_ = false;
   Batch file_rows_;  // shuffling only: the file being handed out, and the order of its rows
   std::vector<std::uint32_t> order_;
   std::size_t taken_ = 0;

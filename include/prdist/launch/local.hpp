@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include <prdist/core/descriptor.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/launch/console.hpp>
 #include <prdist/launch/descendants.hpp>
-#include <prdist/launch/descriptor.hpp>
 #include <prdist/launch/environment.hpp>
 #include <prdist/launch/logs.hpp>
 #include <prdist/launch/plan.hpp>

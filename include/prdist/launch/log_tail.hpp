@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include <prdist/core/descriptor.hpp>
 #include <prdist/core/text.hpp>
-#include <prdist/launch/descriptor.hpp>
 
 namespace prdist {
 

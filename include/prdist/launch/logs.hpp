@@ -17,9 +17,9 @@
 #include <system_error>
 #include <vector>
 
+#include <prdist/core/descriptor.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/core/text.hpp>
-#include <prdist/launch/descriptor.hpp>
 
 namespace prdist {
 

@@ -30,9 +30,9 @@
 #include <system_error>
 #include <utility>
 
+#include <prdist/core/descriptor.hpp>
 #include <prdist/core/endpoint.hpp>
 #include <prdist/core/error.hpp>
-#include <prdist/launch/descriptor.hpp>
 #include <prdist/launch/environment.hpp>
 
 namespace prdist {

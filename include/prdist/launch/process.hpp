@@ -15,8 +15,8 @@
 #include <system_error>
 #include <vector>
 
+#include <prdist/core/descriptor.hpp>
 #include <prdist/core/error.hpp>
-#include <prdist/launch/descriptor.hpp>
 
 namespace prdist {
 

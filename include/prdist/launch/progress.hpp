@@ -22,8 +22,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <prdist/core/descriptor.hpp>
 #include <prdist/core/text.hpp>
-#include <prdist/launch/descriptor.hpp>
 
 namespace prdist {
 

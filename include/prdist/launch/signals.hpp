@@ -11,7 +11,7 @@
 #include <csignal>
 #include <vector>
 
-#include <prdist/launch/descriptor.hpp>
+#include <prdist/core/descriptor.hpp>
 
 namespace prdist {
 

@@ -27,7 +27,7 @@ class Saving {
   void cut(std::string const& folder, CutKind kind);
 
   /// The last cut is part of a complete checkpoint: the next one of changed rows starts from it.
-  void keep_cut();
+  void keep_cut(Engine::Done done);
 
   /// Loads the rows of this server's shards from the checkpoint at `path` and those it builds on, in the background.
   /// Its tables have been declared. @throws Error job.state

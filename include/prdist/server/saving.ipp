@@ -21,6 +21,26 @@ namespace prdist {
 
 namespace detail {
 
+/// Why rows that were saved under one declaration do not fit into a table of the other; empty when they do. Rates and
+/// the like may differ, the shape of a row may not.
+[[nodiscard]] inline std::string layout_difference(AnySpec const& here, AnySpec const& saved) {
+  auto const rule = [](AnySpec const& spec) {
+    return std::visit([](auto const& it) { return name_of(it.optimizer); }, spec);
+  };
+  auto const differs = [](std::string_view what, auto const& mine, auto const& theirs) {
+    return concat(what, " is ", mine, " here and ", theirs, " in the checkpoint");
+  };
+  if (here.index() != saved.index()) return "one is dense and the other sparse";
+  if (rule(here) != rule(saved)) return differs("the optimizer", rule(here), rule(saved));
+  if (auto const* const mine = std::get_if<SparseSpec>(&here)) {
+    auto const& theirs = std::get<SparseSpec>(saved);
+    return mine->dim == theirs.dim ? std::string() : differs("dim", mine->dim, theirs.dim);
+  }
+  auto const& mine = std::get<DenseSpec>(here);
+  auto const& theirs = std::get<DenseSpec>(saved);
+  return mine.size() == theirs.size() ? std::string() : differs("size", mine.size(), theirs.size());
+}
+
 /// Bounds how many blocks are on their way into the engine, and keeps the first thing that went wrong.
 class LoadWindow {
  public:
@@ -72,13 +92,15 @@ PRDIST_DECL void Saving::cut(std::string const& folder, CutKind kind) {
                         throw;
                       }
                     });
+  // One that nobody kept: its checkpoint was not completed, and this one holds its changes too.
+  engine_.end_cut(false, [](Error const*) {});
   engine_.cut(
-      kind, [queue] { return std::make_unique<QueueSink>(queue); },
+      kind, [queue](std::size_t) { return std::make_unique<QueueSink>(queue); },
       [queue](Error const* error) { error == nullptr ? queue->end() : queue->fail(*error); });
 }
 
-PRDIST_DECL void Saving::keep_cut() {
-  engine_.keep_cut();
+PRDIST_DECL void Saving::keep_cut(Engine::Done done) {
+  engine_.end_cut(true, std::move(done));
 }
 
 PRDIST_DECL void Saving::load(std::string const& path) {
@@ -101,7 +123,7 @@ PRDIST_DECL std::string Saving::load_rows(std::string const& path, std::atomic<s
             [&](RowBlock const& block) {
               window.enter();
               rows += block.keys.size();
-              engine_.load(block, [&](Error const* error) { window.leave(error); });
+              engine_.load(std::make_shared<RowBlock const>(block), [&](Error const* error) { window.leave(error); });
             });
       }
     }
@@ -127,7 +149,7 @@ PRDIST_DECL void Saving::check_tables(Checkpoint const& checkpoint) const {
     if (!declared) {
       log(Level::warning, "server ", server_, ": table '", name, "' of ", checkpoint.path,
           " is not declared by this program: its rows are left out");
-    } else if (auto const how = layout_difference(declared->spec, table.spec); !how.empty()) {
+    } else if (auto const how = detail::layout_difference(declared->spec, table.spec); !how.empty()) {
       throw Error(Errc::table_mismatch, "table '", name, "' of ", checkpoint.path, " cannot be loaded: ", how,
                   ": run the program with the options it was saved with");
     }

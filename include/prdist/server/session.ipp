@@ -290,7 +290,7 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
   }
 
   void on_keep_cut(Header const& header) {
-    attempt(header, [&] { server_.saving_.keep_cut(); });
+    server_.saving_.keep_cut(answering(header));
   }
 
   void on_load(Header const& header) {

@@ -1,4 +1,4 @@
-#include <prdist/launch/descriptor.hpp>
+#include <prdist/core/descriptor.hpp>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -35,4 +35,12 @@ TEST(Descriptor, ResetClosesTheOldOne) {
   descriptor.reset();
   EXPECT_FALSE(descriptor);
   EXPECT_FALSE(is_open(old));
+}
+
+TEST(Descriptor, ReleaseHandsItOverOpen) {
+  Descriptor descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  int const fd = descriptor.release();
+  EXPECT_FALSE(descriptor);
+  EXPECT_TRUE(is_open(fd));
+  descriptor.reset(fd);
 }

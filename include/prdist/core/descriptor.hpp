@@ -23,6 +23,9 @@ class Descriptor {
   [[nodiscard]] int get() const noexcept { return fd_; }
   [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
 
+  /// Hands the descriptor over: closing it is the caller's now.
+  [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
+
   void reset(int fd = -1) noexcept {
     if (fd_ >= 0) ::close(fd_);
     fd_ = fd;

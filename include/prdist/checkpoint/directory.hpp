@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// A folder of checkpoints: DIR/pass-00007/ with parts, manifest.json and `done`. A checkpoint is written under a
+// temporary name and renamed when every byte of it is on the disk: whatever has the final name is complete, and a crash
+// at any moment leaves the ones before as they were. Nothing here knows servers; all of it blocks on the disk.
+#pragma once
+
+#include <sys/file.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <prdist/checkpoint/files.hpp>
+#include <prdist/checkpoint/manifest.hpp>
+#include <prdist/checkpoint/part_format.hpp>
+#include <prdist/checkpoint/part_reader.hpp>
+#include <prdist/core/descriptor.hpp>
+#include <prdist/core/log.hpp>
+
+namespace prdist {
+
+/// `pass-00007`
+[[nodiscard]] inline std::string pass_name(std::uint64_t pass) {
+  auto const number = concat(pass);
+  return concat("pass-", std::string(number.size() < 5 ? 5 - number.size() : 0, '0'), number);
+}
+
+/// A complete checkpoint: its parts are there, with the sizes and checksums of the manifest.
+struct Checkpoint {
+  std::string path{};
+  std::string id{};  ///< the checksum of its manifest, by which an incremental one names its base
+  Manifest manifest{};
+
+  [[nodiscard]] std::string part_path(PartSummary const& part) const { return concat(path, '/', part.name); }
+};
+
+namespace detail {
+
+inline constexpr std::string_view temporary_mark = ".tmp-";
+
+/// The number in `pass-00007`, or nothing for any other name.
+[[nodiscard]] inline std::optional<std::uint64_t> pass_of(std::string_view name) {
+  std::uint64_t pass = 0;
+  if (!name.starts_with("pass-") || !parse_number(name.substr(5), pass) || name != pass_name(pass)) return {};
+  return pass;
+}
+
+[[nodiscard]] inline bool is_temporary(std::string_view name) {
+  auto const mark = name.find(temporary_mark);
+  return mark != std::string_view::npos && pass_of(name.substr(0, mark)).has_value();
+}
+
+[[nodiscard]] inline std::string done_text(std::string_view id) {
+  return concat(version, "\nmanifest ", id, '\n');
+}
+
+/// The names in `directory`, sorted. One that does not exist has none. @throws Error checkpoint.file
+[[nodiscard]] inline std::vector<std::string> names_in(std::string const& directory) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  std::filesystem::directory_iterator it(directory, failed);
+  for (; !failed && it != std::filesystem::directory_iterator{}; it.increment(failed)) {
+    names.push_back(it->path().filename().native());
+  }
+  if (failed && failed != std::errc::no_such_file_or_directory) {
+    throw Error(Errc::checkpoint_file, directory, ", cannot be listed, ", failed.message(), ": check the path");
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+/// Takes a checkpoint away so that no moment shows half of it. @throws Error checkpoint.file
+inline void remove_checkpoint(std::string const& path) {
+  auto const aside = concat(path, temporary_mark, "removed");
+  std::error_code failed;
+  std::filesystem::remove_all(aside, failed);  // left by a removal that was cut short
+  publish(path, aside);
+  std::filesystem::remove_all(aside, failed);
+  if (failed) log(Level::warning, aside, ", cannot be removed, ", failed.message(), ": remove it by hand");
+}
+
+}  // namespace detail
+
+/// Reads `path`/done and manifest and looks at every part's size and index; rows are verified when they are read.
+/// @throws Error checkpoint.missing when it is not complete; checkpoint.damaged, checkpoint.version, checkpoint.file
+[[nodiscard]] inline Checkpoint open_checkpoint(std::string path) {
+  std::error_code failed;
+  if (!std::filesystem::exists(concat(path, "/done"), failed)) {
+    throw Error(Errc::checkpoint_missing, path,
+                ", has no file 'done', so it is not a complete checkpoint: load another");
+  }
+  auto const file = concat(path, "/manifest.json");
+  auto const text = read_text(file);
+  auto id = hex(checksum(detail::bytes_of_text(text)));
+  if (auto const done = read_text(concat(path, "/done")); done.find(concat("manifest ", id, '\n')) == done.npos) {
+    throw Error(Errc::checkpoint_damaged, file, ", its checksum ", id,
+                " is not the one in 'done': restore the file from a copy, or load an older checkpoint");
+  }
+  Checkpoint checkpoint{std::move(path), std::move(id), manifest_from_json(text, file)};
+  for (auto const& part : checkpoint.manifest.parts) {
+    PartReader const reader(checkpoint.part_path(part));
+    if (reader.bytes() != part.bytes || reader.checksum_of_all() != part.checksum || reader.server() != part.server) {
+      throw Error(Errc::checkpoint_damaged, reader.path(), ", has ", reader.bytes(), " bytes and checksum ",
+                  hex(reader.checksum_of_all()), ", the manifest says ", part.bytes, " and ", hex(part.checksum),
+                  ": it belongs to another checkpoint, restore the right one or load an older checkpoint");
+    }
+  }
+  return checkpoint;
+}
+
+/// `newest` and what it builds on, in the order in which to load them: the full one first.
+/// @throws Error checkpoint.missing when a base is not there or was saved again since; as open_checkpoint()
+[[nodiscard]] inline std::vector<Checkpoint> chain_of(Checkpoint newest) {
+  std::vector<Checkpoint> chain{std::move(newest)};
+  while (chain.back().manifest.base) {
+    auto const& above = chain.back();
+    auto const& base = *above.manifest.base;
+    auto const folder = std::filesystem::path(above.path).parent_path();
+    auto const path = (folder / pass_name(base.pass)).native();
+    auto const refuse = [&](std::string_view why) {
+      throw Error(Errc::checkpoint_missing, above.path, ", holds what changed since ", pass_name(base.pass), ", and ",
+                  path, ' ', why, ": restore that one, or load an older full checkpoint");
+    };
+    std::error_code failed;
+    if (!std::filesystem::exists(path, failed)) refuse("is not there");
+    if (base.pass >= above.manifest.pass) refuse("is not an earlier one");
+    auto below = open_checkpoint(path);
+    if (below.id != base.id) refuse("was saved again since");
+    chain.push_back(std::move(below));
+  }
+  std::ranges::reverse(chain);
+  return chain;
+}
+
+/// The passes in `directory` that have the final name, in ascending order. @throws Error checkpoint.file
+[[nodiscard]] inline std::vector<std::uint64_t> passes_in(std::string const& directory) {
+  std::vector<std::uint64_t> passes;
+  for (auto const& name : detail::names_in(directory)) {
+    if (auto const pass = detail::pass_of(name)) passes.push_back(*pass);
+  }
+  std::ranges::sort(passes);
+  return passes;
+}
+
+/// The newest checkpoint that can be loaded with all it builds on; passes from `below` on are not looked at. Each one
+/// that is passed over is told in a line of the log. None is there: an empty optional.
+/// @throws Error checkpoint.file when the folder itself cannot be read
+[[nodiscard]] inline std::optional<Checkpoint> latest(std::string const& directory,
+                                                      std::uint64_t below = ~std::uint64_t{0}) {
+  auto passes = passes_in(directory);
+  for (auto pass = passes.rbegin(); pass != passes.rend(); ++pass) {
+    if (*pass >= below) continue;
+    try {
+      return std::move(chain_of(open_checkpoint(concat(directory, '/', pass_name(*pass)))).back());
+    } catch (Error const& error) {
+      log(Level::warning, "checkpoint ", pass_name(*pass), " is passed over: ", error.what());
+    }
+  }
+  return std::nullopt;
+}
+
+/// Reads and verifies every block. @throws Error as open_checkpoint()
+inline void verify(Checkpoint const& checkpoint) {
+  for (auto const& part : checkpoint.manifest.parts) {
+    PartReader(checkpoint.part_path(part)).for_each([](auto, auto) { return true; }, [](auto const&) {});
+  }
+}
+
+/// Removes complete checkpoints but the newest `keep` and what those build on. One that cannot be read is left as it
+/// is: somebody may want to mend it. @throws Error checkpoint.file
+inline void prune(std::string const& directory, std::size_t keep) {
+  std::set<std::string> needed;
+  std::vector<std::string> complete;
+  auto const passes = passes_in(directory);
+  for (auto pass = passes.rbegin(); pass != passes.rend(); ++pass) {
+    auto const path = concat(directory, '/', pass_name(*pass));
+    try {
+      auto const chain = chain_of(open_checkpoint(path));
+      complete.push_back(path);
+      if (complete.size() <= keep) {
+        for (auto const& each : chain) needed.insert(each.path);
+      }
+    } catch (Error const& error) {
+      log(Level::warning, "checkpoint ", pass_name(*pass), " is not counted and not removed: ", error.what());
+    }
+  }
+  for (auto const& path : complete) {
+    if (!needed.contains(path)) detail::remove_checkpoint(path);
+  }
+}
+
+/// Removes what crashed writers have left under temporary names; returns how many. A writer holds a lock on its folder
+/// which the system takes back when it dies: one that still writes is left alone.
+/// @throws Error checkpoint.file
+inline std::size_t remove_leftovers(std::string const& directory) {
+  std::size_t removed = 0;
+  for (auto const& name : detail::names_in(directory)) {
+    if (!detail::is_temporary(name)) continue;
+    auto const path = concat(directory, '/', name);
+    Descriptor const folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
+      // Also where the file system has no locks: too much is better than too little.
+      log(Level::info, path, " is left alone: ", std::generic_category().message(errno));
+      continue;
+    }
+    std::error_code failed;
+    std::filesystem::remove_all(path, failed);
+    if (failed) {
+      log(Level::warning, path, ", cannot be removed, ", failed.message(), ": remove it by hand");
+    } else {
+      log(Level::info, path, " was left by a save that did not end: removed");
+      ++removed;
+    }
+  }
+  return removed;
+}
+
+}  // namespace prdist

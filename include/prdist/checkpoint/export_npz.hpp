@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// A checkpoint as a model for inference in NumPy's form: every dense part under its name, and of each sparse table
+// NAME.keys (uint64) and NAME.rows (float32, one row per key). State of optimizers stays behind.
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <prdist/checkpoint/chain_reader.hpp>
+#include <prdist/checkpoint/files.hpp>
+#include <prdist/checkpoint/npz_writer.hpp>
+#include <prdist/core/error.hpp>
+#include <prdist/table/placement.hpp>
+#include <prdist/table/spec.hpp>
+
+namespace prdist {
+
+/// How the weights lie in a row of 32-bit floats: before the state.
+struct FloatWeights {
+  static constexpr std::size_t least_bytes(std::size_t dim) noexcept { return dim * sizeof(float); }
+  void operator()(ConstBytes row, std::span<float> out) const { std::memcpy(out.data(), row.data(), out.size_bytes()); }
+};
+
+namespace detail {
+
+template <class Weights>
+class NpzExport {
+ public:
+  NpzExport(std::span<Checkpoint const> chain, std::string const& path, Weights const& weights)
+      : rows_(chain), path_(path), out_(path), weights_(weights) {
+    for (auto const& table : chain.back().manifest.tables) {
+      std::visit([this](auto const& spec) { add(spec); }, table.spec);
+    }
+    out_.close();
+  }
+
+ private:
+  /// Keys come with their rows but have an array of their own: they wait in a file, for memory may not hold them.
+  void add(SparseSpec const& spec) {
+    auto const spool = path_ + ".keys.tmp";
+    OutputFile keys(spool);
+    InputFile const back(spool);
+    ::unlink(spool.c_str());  // it lives as long as it is open, and no longer
+    out_.begin<float>(spec.name + ".rows", spec.dim);
+    std::vector<float> weights;
+    for_each_block(spec.name, [&](RowBlock const& block) {
+      check_row(spec.name, block, Weights::least_bytes(spec.dim));
+      weights.resize(block.keys.size() * spec.dim);
+      for (std::size_t i = 0; i < block.keys.size(); ++i) {
+        weights_(ConstBytes(block.rows).subspan(i * block.row_bytes, block.row_bytes),
+                 std::span(weights).subspan(i * spec.dim, spec.dim));
+      }
+      out_.write(std::span<float const>(weights));
+      keys.write(std::as_bytes(std::span(block.keys)));
+    });
+    out_.end<float>();
+    out_.begin<Key>(spec.name + ".keys");
+    std::vector<Key> piece(keys_at_once);
+    for (std::uint64_t at = 0; at < keys.size();) {
+      auto const got = back.read_at(at, std::as_writable_bytes(std::span(piece)));
+      out_.write(std::span<Key const>(piece).first(got / sizeof(Key)));
+      at += got;
+    }
+    out_.end<Key>();
+  }
+
+  void add(DenseSpec const& spec) {
+    std::vector<float> values(spec.size());
+    std::vector<bool> there(range_count(values.size()));
+    for_each_block(spec.name, [&](RowBlock const& block) {
+      for (std::size_t i = 0; i < block.keys.size(); ++i) {
+        auto const range = block.keys[i];
+        if (range >= there.size()) {
+          throw Error(Errc::checkpoint_damaged, "table '", spec.name, "' has ", there.size(),
+                      " ranges, and the checkpoint a row for range ", range, ": load an older checkpoint");
+        }
+        auto const length = range_length(values.size(), range);
+        check_row(spec.name, block, length * sizeof(float));
+        FloatWeights{}(ConstBytes(block.rows).subspan(i * block.row_bytes, block.row_bytes),
+                       std::span(values).subspan(range * range_floats, length));
+        there[range] = true;
+      }
+    });
+    if (auto const gap = std::ranges::find(there, false); gap != there.end()) {
+      throw Error(Errc::checkpoint_damaged, "table '", spec.name, "', range ", gap - there.begin(),
+                  " is in no part of the checkpoint: load an older checkpoint");
+    }
+    std::size_t first = 0;
+    for (auto const& part : spec.parts) {
+      // Two dense tables may have parts of one name.
+      auto const name = names_.insert(part.name).second ? part.name : concat(spec.name, '.', part.name);
+      out_.add<float>(name, std::span(std::as_const(values)).subspan(first, part.size), {part.size});
+      first += part.size;
+    }
+  }
+
+  template <class Take>
+  void for_each_block(std::string const& table, Take&& take) const {
+    auto const id = table_id(table);
+    rows_.for_each([id](TableId each, std::uint32_t) { return each == id; }, take);
+  }
+
+  static void check_row(std::string const& table, RowBlock const& block, std::size_t least) {
+    if (block.row_bytes >= least) return;
+    throw Error(Errc::table_mismatch, "table '", table, "', a row has ", block.row_bytes,
+                " bytes and its weights take ", least, ": the checkpoint does not fit its manifest");
+  }
+
+  static constexpr std::size_t keys_at_once = 128 * 1024;
+
+  ChainReader rows_;
+  std::string path_;
+  NpzWriter out_;
+  Weights weights_;
+  std::set<std::string> names_;
+};
+
+}  // namespace detail
+
+/// Writes `path` (.npz) from a checkpoint and what it builds on (chain_of()), in bounded memory but for the dense
+/// tables. `weights` reads the weights of a sparse row. The file has its name when it is complete.
+/// @throws Error checkpoint.file, checkpoint.damaged; table.mismatch when rows are shorter than their weights
+template <class Weights = FloatWeights>
+void export_npz(std::span<Checkpoint const> chain, std::string const& path, Weights const& weights = {}) {
+  if (chain.empty()) throw Error(Errc::checkpoint_missing, path, ", there is no checkpoint to export: save one first");
+  detail::NpzExport<Weights>(chain, path, weights);
+}
+
+}  // namespace prdist

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that are written whole or not at all, and read by position. A write that the system cuts short, a full disk
+// and a failing one are errors with the path, the byte and what the system says; nothing is left to a destructor.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <prdist/core/descriptor.hpp>
+#include <prdist/core/error.hpp>
+#include <prdist/core/types.hpp>
+
+namespace prdist {
+
+namespace detail {
+
+[[noreturn]] inline void throw_file_error(std::string_view path, std::string_view what, std::string_view next) {
+  throw Error(Errc::checkpoint_file, path, ", ", what, ", ", std::generic_category().message(errno), ": ", next);
+}
+
+inline ConstBytes bytes_of_text(std::string_view text) noexcept {
+  return std::as_bytes(std::span(text));
+}
+
+}  // namespace detail
+
+/// Makes names that were created, renamed or removed in `directory` last through a power cut. Blocks.
+/// @throws Error checkpoint.file
+inline void sync_directory(std::string const& directory) {
+  Descriptor const folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some network file systems do not sync directories and say so by EINVAL: they keep names by themselves.
+  if (!folder || (::fsync(folder.get()) != 0 && errno != EINVAL)) {
+    detail::throw_file_error(directory, "the folder cannot be written through to the disk", "check the disk");
+  }
+}
+
+/// One writer. Until close() has returned, the file is not safe on the disk.
+class OutputFile {
+ public:
+  /// Makes `path`, or empties it. @throws Error checkpoint.file
+  explicit OutputFile(std::string path) : OutputFile(std::move(path), O_TRUNC) {}
+
+  /// Goes on behind the end of `path`; size() counts from there. @throws Error checkpoint.file
+  [[nodiscard]] static OutputFile append_to(std::string path) { return OutputFile(std::move(path), O_APPEND); }
+
+  /// Appends the pieces, in order, straight from where they lie. @throws Error checkpoint.file
+  void write(std::initializer_list<ConstBytes> pieces) {
+    assert(pieces.size() <= most_pieces);
+    std::array<iovec, most_pieces> rest{};
+    std::size_t count = 0;
+    for (auto const piece : pieces) {
+      // writev() does not write through iov_base.
+      if (!piece.empty()) rest[count++] = {const_cast<std::byte*>(piece.data()), piece.size()};
+    }
+    for (auto* at = rest.data(); count > 0;) {
+      auto const written = ::writev(file_.get(), at, static_cast<int>(count));
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) fail_to_write();
+      size_ += static_cast<std::uint64_t>(written);
+      auto done = static_cast<std::size_t>(written);
+      while (count > 0 && done >= at->iov_len) {
+        done -= at->iov_len;
+        ++at, --count;
+      }
+      if (count > 0) *at = {static_cast<std::byte*>(at->iov_base) + done, at->iov_len - done};
+    }
+    start_write_back();
+  }
+  void write(ConstBytes bytes) { write({bytes}); }
+
+  /// Overwrites bytes that were written before. @throws Error checkpoint.file
+  void write_at(std::uint64_t offset, ConstBytes bytes) {
+    assert(offset + bytes.size() <= size_);
+    while (!bytes.empty()) {
+      auto const written = ::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) fail_to_write();
+      offset += static_cast<std::uint64_t>(written);
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+  }
+
+  /// Waits until all of it is on the disk; nothing can be written afterwards. @throws Error checkpoint.file
+  void close() {
+    // Pipes and devices cannot be synced, and need not be.
+    auto const synced = ::fsync(file_.get()) == 0 || errno == EINVAL || errno == ENOTSUP;
+    auto const reason = errno;
+    auto const closed = ::close(file_.release()) == 0;
+    if (!synced) errno = reason;
+    if (!synced || !closed) fail_to_write();
+  }
+
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  [[nodiscard]] std::string const& path() const noexcept { return path_; }
+
+ private:
+  static constexpr std::size_t most_pieces = 4;
+  static constexpr std::uint64_t write_back_step = std::uint64_t{8} << 20;
+
+  OutputFile(std::string path, int mode)
+      : path_(std::move(path)), file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | mode, 0666)) {
+    if (!file_) detail::throw_file_error(path_, "cannot be created", "check that its folder exists and is writable");
+  }
+
+  [[noreturn]] void fail_to_write() const {
+    detail::throw_file_error(path_, concat("cannot be written at byte ", size_),
+                             "make room or choose another disk; what was saved before is untouched");
+  }
+
+  /// Lets the disk begin while the rest is still being made: otherwise all of it waits for close(), and so many dirty
+  /// pages stop other writers of the machine. Only a hint, so its failure does not matter.
+  void start_write_back() noexcept {
+    if (size_ - begun_ < write_back_step) return;
+    ::sync_file_range(file_.get(), static_cast<off_t>(begun_), static_cast<off_t>(size_ - begun_),
+                      SYNC_FILE_RANGE_WRITE);
+    begun_ = size_;
+  }
+
+  std::string path_;
+  Descriptor file_;
+  std::uint64_t size_ = 0, begun_ = 0;
+};
+
+/// Reads by position; several may read one file.
+class InputFile {
+ public:
+  /// @throws Error checkpoint.file
+  explicit InputFile(std::string path) : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+    struct stat status {};
+    if (!file_ || ::fstat(file_.get(), &status) != 0) fail("cannot be opened");
+    if (!S_ISREG(status.st_mode)) {
+      throw Error(Errc::checkpoint_file, path_, ", is not a file: check the path");
+    }
+    size_ = static_cast<std::uint64_t>(status.st_size);
+  }
+
+  /// Fills `out` from `offset` on, or as much of it as the file has; returns how much that was.
+  /// @throws Error checkpoint.file
+  [[nodiscard]] std::size_t read_at(std::uint64_t offset, Bytes out) const {
+    std::size_t done = 0;
+    while (done < out.size()) {
+      auto const got = ::pread(file_.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fail(concat("cannot be read at byte ", offset + done));
+      if (got == 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    return done;
+  }
+
+  /// As it was when the file was opened.
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  [[nodiscard]] std::string const& path() const noexcept { return path_; }
+
+ private:
+  [[noreturn]] void fail(std::string_view what) const {
+    detail::throw_file_error(path_, what, "check the path, its permissions and the disk");
+  }
+
+  std::string path_;
+  Descriptor file_;
+  std::uint64_t size_ = 0;
+};
+
+/// A small file at once, on the disk when this returns; its folder is not synced. @throws Error checkpoint.file
+inline void write_text(std::string const& path, std::string_view text) {
+  OutputFile file(path);
+  file.write(detail::bytes_of_text(text));
+  file.close();
+}
+
+/// @throws Error checkpoint.file when it cannot be read, checkpoint.damaged when it has more than `most` bytes
+[[nodiscard]] inline std::string read_text(std::string const& path, std::uint64_t most = std::uint64_t{64} << 20) {
+  InputFile const file(path);
+  if (file.size() > most) {
+    throw Error(Errc::checkpoint_damaged, path, ", has ", file.size(), " bytes and may have ", most,
+                ": it is no file of a checkpoint");
+  }
+  std::string text(static_cast<std::size_t>(file.size()), '\0');
+  text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
+  return text;
+}
+
+/// Gives a finished file or folder its final name and makes that last. Replaces a file of that name.
+/// @throws Error checkpoint.file
+inline void publish(std::string const& from, std::string const& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) {
+    detail::throw_file_error(to, concat("cannot be made from ", from), "check the folder's permissions");
+  }
+  auto const slash = to.rfind('/');
+  sync_directory(slash == std::string::npos ? "." : slash == 0 ? "/" : to.substr(0, slash));
+}
+
+namespace detail {
+
+/// A folder that gets its name when all its files are complete, as a checkpoint does.
+class NewFolder {
+ public:
+  /// @throws Error checkpoint.file when it exists already: files of two saves must not mix
+  explicit NewFolder(std::string folder) : folder_(std::move(folder)), path_(folder_ + ".tmp") {
+    std::error_code failed;
+    if (std::filesystem::exists(folder_, failed)) {
+      throw Error(Errc::checkpoint_file, folder_, ", is there already: choose another folder, or remove it first");
+    }
+    std::filesystem::remove_all(path_, failed);
+    if (!failed) std::filesystem::create_directories(path_, failed);
+    if (failed) throw Error(Errc::checkpoint_file, path_, ", cannot be made, ", failed.message(), ": check the path");
+  }
+  NewFolder(NewFolder const&) = delete;
+  NewFolder& operator=(NewFolder const&) = delete;
+  ~NewFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+
+  [[nodiscard]] std::string const& path() const noexcept { return path_; }
+
+  void finish() {
+    sync_directory(path_);
+    publish(path_, folder_);
+    path_.clear();
+  }
+
+ private:
+  std::string folder_;
+  std::string path_;
+};
+
+}  // namespace detail
+
+}  // namespace prdist
