@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 class Checkpoints : public ::testing::Test {
  protected:
   fs::path const folder =
-      fs::temp_directory_path() / concat("prdist-checkpointer-", ::getpid(), '-',
-                                         ::testing::UnitTest::GetInstance()->current_test_info()->name());
+      fs::temp_directory_path() /
+      concat("prdist-checkpointer-", ::getpid(), '-', ::testing::UnitTest::GetInstance()->current_test_info()->name());
   std::string directory = (folder / "ckpt").native();
 
   void SetUp() override { fs::create_directories(folder); }
@@ -38,6 +38,7 @@ class Checkpoints : public ::testing::Test {
     CheckpointOptions options{};
     std::map<std::uint32_t, std::uint64_t> fewer{};  ///< steps of workers that have less data
     Optimizer rule = Sgd{.rate = 1};
+    std::function<void()> meanwhile = [] {};  ///< done by worker 0 after its first step
   };
 
   struct Outcome {
@@ -68,10 +69,15 @@ class Checkpoints : public ::testing::Test {
       fleet.init_worker();
       auto& client = fleet.client();
       auto const own = fleet.roles().index;
-      auto const sparse = client.declare(SparseSpec{
-          .name = "rows", .dim = 4, .optimizer = job.rule, .init = Initializer::uniform(-1, 1), .apply = StrategyChoice::apply});
-      auto const dense = client.declare(
-          DenseSpec{.name = "dense", .parts = {{"w", 3000, Initializer::zeros()}}, .optimizer = job.rule, .apply = StrategyChoice::apply});
+      auto const sparse = client.declare(SparseSpec{.name = "rows",
+                                                    .dim = 4,
+                                                    .optimizer = job.rule,
+                                                    .init = Initializer::uniform(-1, 1),
+                                                    .apply = StrategyChoice::apply});
+      auto const dense = client.declare(DenseSpec{.name = "dense",
+                                                  .parts = {{"w", 3000, Initializer::zeros()}},
+                                                  .optimizer = job.rule,
+                                                  .apply = StrategyChoice::apply});
       Checkpointer checkpoints(client, checkpoint_options, StrategyChoice::name, in_step, [] {});
       std::uint64_t step = 0;
       if (auto const state = checkpoints.resume()) step = state->position.rows;
@@ -82,7 +88,8 @@ class Checkpoints : public ::testing::Test {
       bool stopped = false;
       std::uint64_t taken = 0;
       while (step < last && !stopped) {
-        if (job.stop_at && own == job.stopper && step == *job.stop_at) client.ask_cut(in_step ? checkpoints.step() + 1 : 0, true);
+        if (job.stop_at && own == job.stopper && step == *job.stop_at)
+          client.ask_cut(in_step ? checkpoints.step() + 1 : 0, true);
         std::vector<Key> const touched = {own, 100 + step % 50, 150 + own};
         std::vector<float> rows(12), weights(3000);
         client.pull(sparse, touched, rows).wait();
@@ -97,6 +104,7 @@ class Checkpoints : public ::testing::Test {
         auto second = client.push(dense, slopes);
         first.wait();
         second.wait();
+        if (own == 0 && taken == 0) job.meanwhile();
         ++step;
         ++taken;
         stopped = checkpoints.between_steps(state) == Next::stop;
@@ -197,7 +205,7 @@ TEST_F(Checkpoints, OfChangesAloneResumeLikeFullOnes) {
   job.rule = Adagrad{.rate = 0.1F};
   auto const alone = run<Sync>(job);
   fs::remove_all(directory);
-  job.stop_at = 14;
+  job.stop_at = 10;
   EXPECT_TRUE(run<Sync>(job).stopped);
   auto const newest = latest(directory);
   ASSERT_TRUE(newest);
@@ -234,10 +242,12 @@ TEST_F(Checkpoints, AnotherNumberOfWorkersIsRefused) {
 }
 
 TEST_F(Checkpoints, ThatCannotBeWrittenDoNotStopTheTraining) {
-  std::ofstream(directory) << "a file where the folder should be";
   Job job;
   job.options.every = 5;
+  job.meanwhile = [&] { std::ofstream(directory) << "a file where the folder should be"; };
   EXPECT_EQ(run<Async>(job).dense[0], 40.0F);
+  EXPECT_TRUE(holds(thrown([&] { run<Async>(job); }).what(), "cannot be listed"));  // better now than after a day
+  fs::remove(directory);
   job.stop_at = 7;
   auto const error = thrown([&] { run<Async>(job); });
   EXPECT_TRUE(holds(error.what(), "the last checkpoint")) << error.what();

@@ -67,7 +67,11 @@ inline constexpr std::string_view training_line = "training\n", finished_line = 
 
 PRDIST_DECL Checkpointer::Checkpointer(Client& client, CheckpointOptions options, std::string_view strategy,
                                        bool in_step, std::function<void()> settle)
-    : client_(client), options_(std::move(options)), strategy_(strategy), in_step_(in_step), settle_(std::move(settle)) {}
+    : client_(client),
+      options_(std::move(options)),
+      strategy_(strategy),
+      in_step_(in_step),
+      settle_(std::move(settle)) {}
 
 PRDIST_DECL Checkpointer::~Checkpointer() {
   wait_quietly();

@@ -22,9 +22,9 @@ class Saving {
   Saving(Engine& engine, Catalog const& catalog, Placement const& placement, std::uint32_t server)
       : engine_(engine), catalog_(catalog), placement_(placement), server_(server) {}
 
-  /// Sets the marker on every thread and returns: what is applied afterwards is not in the cut. The rows are written
-  /// to `folder` in the background. @throws Error checkpoint.file, job.state
-  void cut(std::string const& folder, CutKind kind);
+  /// Sets the marker on every thread and tells `marked`: what is sent to the engine afterwards is not in the cut. The
+  /// rows are written to `folder` in the background. @throws Error checkpoint.file, job.state
+  void cut(std::string const& folder, CutKind kind, Engine::Done marked);
 
   /// The last cut is part of a complete checkpoint: the next one of changed rows starts from it.
   void keep_cut(Engine::Done done);

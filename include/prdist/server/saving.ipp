@@ -11,7 +11,7 @@
 #include <set>
 
 #include <prdist/checkpoint/directory.hpp>
-#include <prdist/checkpoint/manifest.ipp>
+#include <prdist/checkpoint/manifest.hpp>
 #include <prdist/checkpoint/part_reader.hpp>
 #include <prdist/checkpoint/part_writer.hpp>
 #include <prdist/server/block_queue.hpp>
@@ -76,7 +76,7 @@ class LoadWindow {
 
 }  // namespace detail
 
-PRDIST_DECL void Saving::cut(std::string const& folder, CutKind kind) {
+PRDIST_DECL void Saving::cut(std::string const& folder, CutKind kind, Engine::Done marked) {
   auto const writer = std::make_shared<PartWriter>(folder, server_);
   auto const queue = std::make_shared<BlockQueue>();
   background_.start(concat("server ", server_, ": its part of ", folder),
@@ -92,11 +92,13 @@ PRDIST_DECL void Saving::cut(std::string const& folder, CutKind kind) {
                         throw;
                       }
                     });
-  // One that nobody kept: its checkpoint was not completed, and this one holds its changes too.
-  engine_.end_cut(false, [](Error const*) {});
-  engine_.cut(
-      kind, [queue](std::size_t) { return std::make_unique<QueueSink>(queue); },
-      [queue](Error const* error) { error == nullptr ? queue->end() : queue->fail(*error); });
+  // The one before, when nobody kept it: its checkpoint was not completed, and this cut holds its changes too.
+  engine_.end_cut(false, [this, kind, queue, marked = std::move(marked)](Error const*) {
+    engine_.cut(
+        kind, [queue](std::size_t) { return std::make_unique<QueueSink>(queue); },
+        [queue](Error const* error) { error == nullptr ? queue->end() : queue->fail(*error); });
+    marked(nullptr);
+  });
 }
 
 PRDIST_DECL void Saving::keep_cut(Engine::Done done) {

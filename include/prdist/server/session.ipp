@@ -274,38 +274,36 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
     server_.meetings_.arrive(name, attendance, trainer_, std::string(payload.substr(end + 1)), until(header),
                              [self = shared_from_this(), header](Error const* error, Texts const& texts) {
                                if (error != nullptr) return self->fail(header, *error);
-          auto all = texts;
-          if ((header.flags & flag_training) != 0) all.merge(self->server_.trainers_.retired());
-          self->reply_bytes(header, encode_texts(all));
-        });
+                               auto all = texts;
+                               if ((header.flags & flag_training) != 0) all.merge(self->server_.trainers_.retired());
+                               self->reply_bytes(header, encode_texts(all));
+                             });
   }
 
-  /// What was sent before this frame stands in the engine's queues already, and the marker behind it.
   void on_cut(Header const& header) {
     // Also when it fails: the wish has been heard, and the next one is a new one.
     server_.call_.met(static_cast<std::uint32_t>(header.offset));
+    auto const kind = (header.flags & flag_changed) != 0 ? CutKind::changed : CutKind::full;
+    attempt(header, [&] { server_.saving_.cut(std::string(text()), kind, answering(header)); });
+  }
+
+  void on_keep_cut(Header const& header) { server_.saving_.keep_cut(answering(header)); }
+
+  void on_load(Header const& header) {
     attempt(header, [&] {
-      server_.saving_.cut(std::string(text()), (header.flags & flag_changed) != 0 ? CutKind::changed : CutKind::full);
+      server_.saving_.load(std::string(text()));
+      reply(header);
     });
   }
 
-  void on_keep_cut(Header const& header) {
-    server_.saving_.keep_cut(answering(header));
-  }
-
-  void on_load(Header const& header) {
-    attempt(header, [&] { server_.saving_.load(std::string(text())); });
-  }
-
-  /// Does something that may fail, and answers.
+  /// Does something that answers, unless it throws.
   template <class Call>
   void attempt(Header const& header, Call&& call) {
     try {
       call();
     } catch (Error const& error) {
-      return fail(header, Error(error.code(), "server ", server_.options_.index, ": ", error.message()));
+      fail(header, Error(error.code(), "server ", server_.options_.index, ": ", error.message()));
     }
-    reply(header);
   }
 
   void on_retire(Header const& header) {

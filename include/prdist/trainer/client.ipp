@@ -131,8 +131,8 @@ PRDIST_DECL void Client::send(std::size_t server, std::shared_ptr<detail::Operat
                        {header, std::move(out), operation});
 }
 
-PRDIST_DECL void Client::call(std::vector<std::size_t> const& servers, std::string what, Kind kind,
-                              ConstBytes payload, std::uint32_t flags, std::uint64_t offset) {
+PRDIST_DECL void Client::call(std::vector<std::size_t> const& servers, std::string what, Kind kind, ConstBytes payload,
+                              std::uint32_t flags, std::uint64_t offset) {
   auto const operation = begin(std::move(what));
   for (auto const server : servers) operation->add(static_cast<std::uint32_t>(server));
   for (auto const server : servers) {

@@ -23,8 +23,7 @@ struct WorkState {
 
 [[nodiscard]] inline WorkState work_from_json(ConstBytes payload, std::string_view from) {
   boost::system::error_code failed;
-  auto const value =
-      boost::json::parse({reinterpret_cast<char const*>(payload.data()), payload.size()}, failed);
+  auto const value = boost::json::parse({reinterpret_cast<char const*>(payload.data()), payload.size()}, failed);
   WorkState state;
   try {
     auto const& object = value.as_object();
