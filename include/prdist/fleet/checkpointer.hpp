@@ -77,7 +77,7 @@ class Checkpointer {
 
  private:
   [[nodiscard]] Next meet(CutWish::Wanted const& wanted, WorkerState const& state);
-  void start_writing(Texts const& texts, std::uint32_t number);
+  void start_writing(Texts const& texts);
   /// Waits for the one that is being written. @throws Error what went wrong
   void wait();
   /// As wait(), but only logs.

@@ -18,8 +18,10 @@ namespace prdist {
 
 namespace detail {
 
-// The first line of what a worker brings to the meeting: one that has finished is remembered, and does no work.
-inline constexpr std::string_view training_line = "training\n", finished_line = "finished\n";
+// The first line of what a worker brings to the meeting. One that has finished is remembered, and does no work. Some
+// may have heard of the wish before a stop was added to it: when one of them wants it, all stop.
+inline constexpr std::string_view training_line = "training\n", stopping_line = "stopping\n",
+                                  finished_line = "finished\n";
 
 [[nodiscard]] inline std::string text_of(std::string_view line, std::uint32_t worker, WorkerState const& state) {
   return concat(line, to_json(Manifest::Trainer{worker, state.position, state.program}));
@@ -78,19 +80,29 @@ PRDIST_DECL Checkpointer::~Checkpointer() {
 }
 
 PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
-  std::string text;
+  // Worker 0 looks and lets the servers load; the others hear what came of it. A failure is everybody's.
+  std::string text = "none\n";
+  std::optional<Error> failed;
   if (client_.options().trainer == 0) {
-    remove_leftovers(options_.directory);
-    if (auto const newest = latest(options_.directory)) {
-      load_checkpoint(client_, newest->path);
-      text = to_json(newest->manifest);
-      log(Level::info, "resumed from ", newest->path, ", step ", newest->manifest.step);
+    try {
+      remove_leftovers(options_.directory);
+      if (auto const newest = latest(options_.directory)) {
+        load_checkpoint(client_, newest->path);
+        text = concat("manifest\n", to_json(newest->manifest));
+        log(Level::info, "resumed from ", newest->path, ", step ", newest->manifest.step);
+      }
+    } catch (Error const& error) {
+      failed = error;
+      text = concat("failed\n", error.message());
     }
   }
   auto const texts = client_.meet("resume", text);
+  if (failed) throw *failed;
   auto const found = texts.find(0);
-  if (found == texts.end() || found->second.empty()) return std::nullopt;
-  auto const manifest = manifest_from_json(found->second, concat("the manifest that worker 0 has read"));
+  if (found == texts.end() || found->second == "none\n") return std::nullopt;
+  auto const news = std::string_view(found->second).substr(found->second.find('\n') + 1);
+  if (found->second.starts_with("failed")) throw Error(Errc::checkpoint_file, "worker 0 could not resume: ", news);
+  auto const manifest = manifest_from_json(news, "the manifest that worker 0 has read");
   step_ = manifest.step;
   // Weights alone, from a save that no worker stood for: all data from the beginning.
   if (manifest.trainers.empty()) return std::nullopt;
@@ -126,34 +138,36 @@ PRDIST_DECL Next Checkpointer::meet(CutWish::Wanted const& wanted, WorkerState c
   auto const own = client_.options().trainer;
   auto const name = concat("checkpoint ", wanted.number);
   settle_();
-  auto const texts = client_.meet(name, detail::text_of(detail::training_line, own, state), true);
-  std::uint32_t writer = own;
+  auto const line = wanted.stop ? detail::stopping_line : detail::training_line;
+  auto const texts = client_.meet(name, detail::text_of(line, own, state), true);
+  auto writer = own;
+  bool stop = false;
   for (auto const& [worker, text] : texts) {
-    if (text.starts_with(detail::training_line)) writer = std::min(writer, worker);
+    stop = stop || text.starts_with(detail::stopping_line);
+    if (!text.starts_with(detail::finished_line)) writer = std::min(writer, worker);
   }
   std::string failed;
   if (writer == own) {
+    client_.met_for_cut(wanted.number);
     try {
-      start_writing(texts, wanted.number);
+      start_writing(texts);
     } catch (Error const& error) {
       failed = error.what();
     }
   }
   // Nobody goes on before the servers have marked the moment.
-  auto const said = client_.meet(concat(name, " is marked"), failed, true);
+  failed = client_.meet(concat(name, " is marked"), failed, true)[writer];
   client_.cut_wish().met(wanted.number);
-  for (auto const& [worker, text] : said) {
-    if (text.empty() || text.starts_with(detail::finished_line)) continue;
-    log(Level::error, name, " was not written: ", text);
-    if (wanted.stop) throw Error(Errc::checkpoint_file, "the last ", name, " was not written: ", text);
+  if (!failed.empty()) {
+    if (stop) throw Error(Errc::checkpoint_file, "the last checkpoint was not written: ", failed);
+    log(Level::error, name, " was not written, the ones before are as they were: ", failed);
     return Next::train;
   }
-  if (!wanted.stop) return Next::train;
-  if (writer == own) wait();
-  return Next::stop;
+  if (stop && writer == own) wait();
+  return stop ? Next::stop : Next::train;
 }
 
-PRDIST_DECL void Checkpointer::start_writing(Texts const& texts, std::uint32_t number) {
+PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
   wait_quietly();
   auto manifest = detail::manifest_of(client_, strategy_);
   manifest.step = step_;
@@ -165,7 +179,7 @@ PRDIST_DECL void Checkpointer::start_writing(Texts const& texts, std::uint32_t n
   if (changed) manifest.base = base_;
   auto pending = std::make_shared<PendingCheckpoint>(options_.directory, detail::next_pass(options_.directory),
                                                      concat(::getpid()));
-  client_.cut(pending->path(), number, changed);
+  client_.cut(pending->path(), changed);
   ++written_;
   writing_ = std::async(std::launch::async, [this, pending, manifest = std::move(manifest)] {
     auto const checkpoint = detail::complete(client_, *pending, manifest);
@@ -199,7 +213,7 @@ PRDIST_DECL void Checkpointer::save(WorkerState const& state) {
   auto const own = client_.options().trainer;
   auto texts = client_.meet("the last checkpoint", detail::text_of(detail::finished_line, own, state));
   if (texts.begin()->first == own) {
-    start_writing(texts, 0);
+    start_writing(texts);
     wait();
   }
   client_.barrier("the last checkpoint is written");

@@ -43,6 +43,7 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
       case Kind::leave: return on_leave(header);
       case Kind::retire: return on_retire(header);
       case Kind::ask_cut: return on_ask_cut(header);
+      case Kind::met_for_cut: return on_met_for_cut(header);
       case Kind::cut: return on_cut(header);
       case Kind::keep_cut: return on_keep_cut(header);
       case Kind::load: return on_load(header);
@@ -114,6 +115,7 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
         if (header.payload > max_text) return wrong("a text of ", header.payload, " bytes");
         return {};
       case Kind::ask_cut:
+      case Kind::met_for_cut:
       case Kind::keep_cut:
       case Kind::work_state:
       case Kind::leave:
@@ -280,9 +282,12 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
                              });
   }
 
-  void on_cut(Header const& header) {
-    // Also when it fails: the wish has been heard, and the next one is a new one.
+  void on_met_for_cut(Header const& header) {
     server_.call_.met(static_cast<std::uint32_t>(header.offset));
+    reply(header);
+  }
+
+  void on_cut(Header const& header) {
     auto const kind = (header.flags & flag_changed) != 0 ? CutKind::changed : CutKind::full;
     attempt(header, [&] { server_.saving_.cut(std::string(text()), kind, answering(header)); });
   }

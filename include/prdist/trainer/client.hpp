@@ -111,10 +111,12 @@ class Client {
   /// has come to step `step`; with `stop` training is to end with it.
   void ask_cut(std::uint64_t step, bool stop);
 
-  /// Lets every server write the rows of its shards to `folder`, as they are when the call returns. `number` is that
-  /// of the wish it fulfils, 0 for none. With `changed_only` rows that have not changed since the last kept cut are
-  /// left out.
-  void cut(std::string_view folder, std::uint32_t number = 0, bool changed_only = false);
+  /// Everybody has met for the wish of this number: one that is stated from now on is a new one.
+  void met_for_cut(std::uint32_t number);
+
+  /// Lets every server write the rows of its shards to `folder`, as they are when the call returns. With
+  /// `changed_only` rows that have not changed since the last kept cut are left out.
+  void cut(std::string_view folder, bool changed_only = false);
 
   /// What the last cut wrote is part of a complete checkpoint.
   void keep_cut();
@@ -157,8 +159,8 @@ class Client {
             std::shared_ptr<std::vector<std::byte>> any = {});
   void declare_any(AnySpec const& spec);
   void call(std::vector<std::size_t> const& servers, std::string what, Kind kind, ConstBytes payload,
-            std::uint32_t flags = 0, std::uint64_t offset = 0);
-  void call_all(std::string what, Kind kind, ConstBytes payload, std::uint32_t flags = 0, std::uint64_t offset = 0);
+            std::uint32_t flags = 0);
+  void call_all(std::string what, Kind kind, ConstBytes payload, std::uint32_t flags = 0);
   /// Asks one server and waits for an answer of any size.
   [[nodiscard]] std::vector<std::byte> ask(std::size_t server, std::string what, Header header,
                                            std::vector<ConstBytes> payload);

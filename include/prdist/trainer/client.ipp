@@ -132,25 +132,23 @@ PRDIST_DECL void Client::send(std::size_t server, std::shared_ptr<detail::Operat
 }
 
 PRDIST_DECL void Client::call(std::vector<std::size_t> const& servers, std::string what, Kind kind, ConstBytes payload,
-                              std::uint32_t flags, std::uint64_t offset) {
+                              std::uint32_t flags) {
   auto const operation = begin(std::move(what));
   for (auto const server : servers) operation->add(static_cast<std::uint32_t>(server));
   for (auto const server : servers) {
     Header header;
     header.kind = kind;
     header.flags = flags;
-    header.offset = offset;
     send(server, operation, header, payload.empty() ? std::vector<ConstBytes>{} : std::vector<ConstBytes>{payload});
   }
   operation->seal();
   wait(*operation);
 }
 
-PRDIST_DECL void Client::call_all(std::string what, Kind kind, ConstBytes payload, std::uint32_t flags,
-                                  std::uint64_t offset) {
+PRDIST_DECL void Client::call_all(std::string what, Kind kind, ConstBytes payload, std::uint32_t flags) {
   std::vector<std::size_t> servers(links_.size());
   std::iota(servers.begin(), servers.end(), std::size_t{0});
-  call(servers, std::move(what), kind, payload, flags, offset);
+  call(servers, std::move(what), kind, payload, flags);
 }
 
 PRDIST_DECL void Client::declare_any(AnySpec const& spec) {

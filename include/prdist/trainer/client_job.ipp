@@ -77,9 +77,16 @@ PRDIST_DECL void Client::ask_cut(std::uint64_t step, bool stop) {
   (void)ask(0, "the wish for a checkpoint", header, {});
 }
 
-PRDIST_DECL void Client::cut(std::string_view folder, std::uint32_t number, bool changed_only) {
-  call_all(concat("the cut for ", folder), Kind::cut, std::as_bytes(std::span(folder)), changed_only ? flag_changed : 0,
-           number);
+PRDIST_DECL void Client::met_for_cut(std::uint32_t number) {
+  Header header;
+  header.kind = Kind::met_for_cut;
+  header.offset = number;
+  (void)ask(0, "the answer to a wish for a checkpoint", header, {});
+}
+
+PRDIST_DECL void Client::cut(std::string_view folder, bool changed_only) {
+  call_all(concat("the cut for ", folder), Kind::cut, std::as_bytes(std::span(folder)),
+           changed_only ? flag_changed : 0);
 }
 
 PRDIST_DECL void Client::keep_cut() {
