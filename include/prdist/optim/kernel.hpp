@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Applies gradients to rows: one loop for every rule, compiled for each instruction set and chosen at run time.
 // The arithmetic is fixed (no contraction, no reassociation: every operation is a correctly rounded one on a single
-// element), so all of them give the same bytes and a shard may move between machines of different age.
+// element, and sums over a row have one order), so all of them give the same bytes and a shard may move between
+// machines of different age.
 #pragma once
 
 #if defined(__SSE2__)
@@ -11,7 +12,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
-#include <variant>
 
 #include <prdist/optim/optimizer.hpp>
 
@@ -54,9 +54,47 @@ template <class V, class Rule, class Element>
   for (std::size_t k = 0; k < states; ++k) std::memcpy(row + (k + 1) * dim + i, &state[k], sizeof w);
 }
 
+/// Adds what elements [i, i + width of V) give to the sums of a row-wide rule.
+template <class V, class Rule, class Terms>
+[[gnu::always_inline]] inline void add_terms(Terms const& terms, float const* row, float const* gradient,
+                                             std::size_t dim, std::size_t i, V* sums) {
+  constexpr std::size_t states = Rule::state_per_element;
+  V w, g, state[states == 0 ? 1 : states], each[Rule::row_sums];
+  std::memcpy(&w, row + i, sizeof w);
+  std::memcpy(&g, gradient + i, sizeof g);
+  for (std::size_t k = 0; k < states; ++k) std::memcpy(&state[k], row + (k + 1) * dim + i, sizeof w);
+  terms(w, state, g, each);
+  for (std::size_t k = 0; k < Rule::row_sums; ++k) sums[k] += each[k];
+}
+
+/// What the rule does to the row as a whole; returns what it does to an element.
+template <class Rule>
+[[gnu::always_inline]] inline auto begin_row(Rule const& rule, float* row, float const* gradient, std::size_t dim) {
+  auto* const row_state = row + (1 + Rule::state_per_element) * dim;
+  if constexpr (row_wide<Rule>) {
+    auto const terms = rule.template row_terms<CpuSqrt>(row_state);
+    Vec8 vectors[Rule::row_sums] = {};
+    std::size_t i = 0;
+    for (; i + sum_lanes <= dim; i += sum_lanes) add_terms<Vec8, Rule>(terms, row, gradient, dim, i, vectors);
+    float lanes[Rule::row_sums][sum_lanes];
+    std::memcpy(lanes, vectors, sizeof lanes);
+    for (; i < dim; ++i) {
+      float rest[Rule::row_sums];
+      for (std::size_t k = 0; k < Rule::row_sums; ++k) rest[k] = lanes[k][i % sum_lanes];
+      add_terms<float, Rule>(terms, row, gradient, dim, i, rest);
+      for (std::size_t k = 0; k < Rule::row_sums; ++k) lanes[k][i % sum_lanes] = rest[k];
+    }
+    float sums[Rule::row_sums];
+    for (std::size_t k = 0; k < Rule::row_sums; ++k) sums[k] = sum_of_lanes(lanes[k]);
+    return rule.template begin_row<CpuSqrt>(row_state, static_cast<float const*>(sums), dim);
+  } else {
+    return rule.template begin_row<CpuSqrt>(row_state);
+  }
+}
+
 template <class Rule>
 [[gnu::always_inline]] inline void update_row(Rule const& rule, float* row, float const* gradient, std::size_t dim) {
-  auto const element = rule.template begin_row<CpuSqrt>(row + (1 + Rule::state_per_element) * dim);
+  auto const element = begin_row(rule, row, gradient, dim);
   std::size_t i = 0;
   for (; i + 8 <= dim; i += 8) update_elements<Vec8, Rule>(element, row, gradient, dim, i);
   for (; i < dim; ++i) update_elements<float, Rule>(element, row, gradient, dim, i);
@@ -65,21 +103,24 @@ template <class Rule>
 template <class Rule>
 [[gnu::always_inline]] inline void update_rows(Optimizer const& optimizer, float* const* rows,
                                                float const* const* gradients, std::size_t count, std::size_t dim) {
-  Rule const rule = *std::get_if<Rule>(&optimizer);
-  // The usual embedding sizes as constants: their loops become a few vector instructions.
-  switch (dim) {
-    case 8:
-      for (std::size_t r = 0; r < count; ++r) update_row(rule, rows[r], gradients[r], 8);
-      break;
-    case 16:
-      for (std::size_t r = 0; r < count; ++r) update_row(rule, rows[r], gradients[r], 16);
-      break;
-    case 32:
-      for (std::size_t r = 0; r < count; ++r) update_row(rule, rows[r], gradients[r], 32);
-      break;
-    default:
-      for (std::size_t r = 0; r < count; ++r) update_row(rule, rows[r], gradients[r], dim);
+  auto const rule = rule_in<Rule>(optimizer);
+  if constexpr (update_rule<Rule>) {
+    // The usual embedding sizes as constants: their loops become a few vector instructions. Not for adjusted rules,
+    // which would double the code of this header in every program.
+    switch (dim) {
+      case 8:
+        for (std::size_t r = 0; r < count; ++r) update_row(rule, rows[r], gradients[r], 8);
+        return;
+      case 16:
+        for (std::size_t r = 0; r < count; ++r) update_row(rule, rows[r], gradients[r], 16);
+        return;
+      case 32:
+        for (std::size_t r = 0; r < count; ++r) update_row(rule, rows[r], gradients[r], 32);
+        return;
+      default: break;
+    }
   }
+  for (std::size_t r = 0; r < count; ++r) update_row(rule, rows[r], gradients[r], dim);
 }
 
 template <class Rule>
@@ -112,20 +153,13 @@ enum class InstructionSet { baseline, avx2 };
 
 /// The kernel of the rule that `optimizer` holds. Look it up once per table, not per push.
 [[nodiscard]] inline RowKernel row_kernel(Optimizer const& optimizer, InstructionSet set = instruction_set()) {
-  return std::visit(
-      [set]<class Rule>(Rule const&) -> RowKernel {
+  return visit_rule(optimizer, [set]<class Rule>(Rule const&) -> RowKernel {
 #if defined(__x86_64__)
-        if (set == InstructionSet::avx2) return &detail::update_rows_avx2<Rule>;
+    if (set == InstructionSet::avx2) return &detail::update_rows_avx2<Rule>;
 #endif
-        (void)set;
-        return &detail::update_rows_baseline<Rule>;
-      },
-      optimizer);
-}
-
-/// Writes the state of a row that no gradient has reached yet behind its `dim` weights.
-inline void write_first_state(Optimizer const& optimizer, float* row, std::size_t dim) {
-  std::visit([&](auto const& rule) { rule.first_state(row + dim, dim); }, optimizer);
+    (void)set;
+    return &detail::update_rows_baseline<Rule>;
+  });
 }
 
 }  // namespace prdist
