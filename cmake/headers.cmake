@@ -83,6 +83,7 @@ prdist_component(prdist
     include/prdist/wire/frame.hpp
     include/prdist/wire/hello.hpp
   IMPL
+    include/prdist/optim/kernel.ipp
     include/prdist/server/server.ipp
     include/prdist/server/session.ipp
     include/prdist/table/json_fields.ipp

@@ -6,6 +6,7 @@
 #error "prdist/src.hpp is for programs that define PRDIST_SEPARATE_COMPILATION everywhere"
 #endif
 
+#include <prdist/optim/kernel.ipp>
 #include <prdist/server/server.ipp>
 #include <prdist/table/spec_json.ipp>
 #include <prdist/trainer/client.ipp>

@@ -8,6 +8,8 @@
 
 #include <prdist/data/counter_random.hpp>
 
+#include "../optim/every_optimizer.hpp"
+
 using namespace prdist;
 using nn::RowStore;
 

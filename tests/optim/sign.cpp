@@ -4,8 +4,6 @@
 
 #include <limits>
 
-#include <prdist/optim/kernel.hpp>
-
 using namespace prdist;
 
 TEST(Sign, IsThatOfANumberAndOfEachInAVector) {
@@ -18,7 +16,7 @@ TEST(Sign, IsThatOfANumberAndOfEachInAVector) {
                         std::numeric_limits<float>::infinity(),
                         std::numeric_limits<float>::quiet_NaN()};
   float const signs[]{-1, -1, 0, 0, 1, 1, 1, 0};
-  detail::Vec8 vector;
+  float __attribute__((vector_size(32))) vector{};
   for (int i = 0; i < 8; ++i) {
     float x = numbers[i];
     replace_by_sign(x);
