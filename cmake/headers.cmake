@@ -55,13 +55,26 @@ prdist_component(prdist
     include/prdist/fleet/options.hpp
     include/prdist/fleet/roles.hpp
     include/prdist/fleet/run_main.hpp
+    include/prdist/optim/adadelta.hpp
     include/prdist/optim/adagrad.hpp
     include/prdist/optim/adam.hpp
+    include/prdist/optim/adjusted.hpp
+    include/prdist/optim/field.hpp
+    include/prdist/optim/fixed_math.hpp
+    include/prdist/optim/ftrl.hpp
     include/prdist/optim/kernel.hpp
+    include/prdist/optim/lamb.hpp
     include/prdist/optim/momentum.hpp
     include/prdist/optim/optimizer.hpp
+    include/prdist/optim/rmsprop.hpp
+    include/prdist/optim/row_adagrad.hpp
+    include/prdist/optim/rule.hpp
+    include/prdist/optim/schedule.hpp
     include/prdist/optim/sgd.hpp
+    include/prdist/optim/shared_adam.hpp
+    include/prdist/optim/sign.hpp
     include/prdist/server/background.hpp
+    include/prdist/server/barrier.hpp
     include/prdist/server/block_queue.hpp
     include/prdist/server/catalog.hpp
     include/prdist/server/cut_call.hpp
@@ -106,9 +119,12 @@ prdist_component(prdist
   IMPL
     include/prdist/checkpoint/manifest.ipp
     include/prdist/fleet/checkpointer.ipp
+    include/prdist/optim/kernel.ipp
     include/prdist/server/saving.ipp
     include/prdist/server/server.ipp
     include/prdist/server/session.ipp
+    include/prdist/table/json_fields.ipp
+    include/prdist/table/optimizer_json.ipp
     include/prdist/table/spec_json.ipp
     include/prdist/trainer/client.ipp
     include/prdist/trainer/client_job.ipp

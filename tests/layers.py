@@ -29,7 +29,8 @@ MAY_INCLUDE = {
     "trainer": "core concepts wire table optim",
     "fleet": "core concepts wire table optim checkpoint data/position.hpp server trainer strategy transport device/cpu.hpp data/split_files.hpp",
     "data": "core",
-    "nn": "core concepts table/spec.hpp table/initializer.hpp optim data",
+    # A single process cuts dense weights as the servers do, for rules that look at a whole range.
+    "nn": "core concepts table/spec.hpp table/initializer.hpp table/placement.hpp optim data",
     "launch": "core",
 }
 EVERYWHERE = {"version.hpp", "fwd.hpp", "detail"}

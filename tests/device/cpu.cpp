@@ -33,7 +33,7 @@ TEST(Cpu, StagingAndViewAreTheSameMemory) {
 TEST(Cpu, UpdateIsTheKernelOnEveryRow) {
   Cpu const cpu;
   std::size_t const dim = 9, count = 6;
-  for (Optimizer const& rule : {Optimizer(Sgd{}), Optimizer(Momentum{}), Optimizer(Adagrad{}), Optimizer(Adam{})}) {
+  for (auto const& rule : test::every_optimizer()) {
     auto const stride = row_floats(rule, dim);
     Random random(2);
     Cpu::Floats rows = random.numbers(count * stride);

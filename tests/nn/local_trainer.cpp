@@ -3,14 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bitset>
 #include <cmath>
 #include <cstring>
 #include <vector>
 
+#include <prdist/data/counter_random.hpp>
 #include <prdist/data/metrics.hpp>
 #include <prdist/data/planted.hpp>
 #include <prdist/nn.hpp>
+#include <prdist/table/dense_table.hpp>
 
+#include "../optim/every_optimizer.hpp"
 #include "allocation_count.hpp"
 
 using namespace prdist;
@@ -67,6 +71,35 @@ TEST(LocalTrainer, AStepFollowsTheGradientOfTheMeanLoss) {
   EXPECT_EQ(row[0], 0.0F) << "the two examples pull in opposite directions";
   EXPECT_FLOAT_EQ(trainer.dense()[0], -0.1F * (-0.25F * 2 + 0.25F * 4));
   EXPECT_FLOAT_EQ(trainer.dense()[1], 0.0F);
+}
+
+// A rule that measures a whole row must see the rows that servers have: ranges, not the table in one piece.
+TEST(LocalTrainer, TrainsDenseWeightsAsServersDo) {
+  std::size_t const features = range_floats + 1000;
+  nn::LogisticRegression const model{.slots = 1, .dense = features};
+  Batch batch;
+  batch.slots = 1;
+  batch.dense_dim = features;
+  batch.labels = {1};
+  CounterRandom const random(4);
+  for (std::size_t i = 0; i < features; ++i) batch.dense.push_back(static_cast<float>(random.bits(i) % 1000) / 500 - 1);
+  batch.keys = {7};
+  batch.offsets = {0, 1};
+  // At zero weights a whole rate of SGD writes the gradient down.
+  LocalTrainer writer(model, Sgd{}, Sgd{.rate = -1}, 1);
+  writer.step(batch);
+  auto const gradient = writer.dense();
+  for (auto const& rule : test::every_optimizer_and_adjusted()) {
+    LocalTrainer trainer(model, Sgd{}, rule, 1);
+    trainer.step(batch);
+    DenseSpec const spec{.name = "dense", .parts = model.dense_parts(), .optimizer = rule, .seed = 1};
+    Arena arena;
+    DenseTable table(arena, spec, {0, 1}, std::bitset<shard_count>().set());
+    table.push(0, 2, gradient);
+    std::vector<float> weights(spec.size());
+    table.pull(0, 2, weights);
+    EXPECT_TRUE(std::equal(weights.begin(), weights.end(), trainer.dense().begin())) << name_of(rule);
+  }
 }
 
 TEST(LocalTrainer, PredictTrainsNothing) {

@@ -8,6 +8,8 @@
 
 #include <prdist/data/counter_random.hpp>
 
+#include "../optim/every_optimizer.hpp"
+
 using namespace prdist;
 using nn::RowStore;
 
@@ -48,7 +50,7 @@ TEST(RowStore, PushAddsUpEqualKeysBeforeOneStep) {
 
 TEST(RowStore, EveryRuleKeepsItsStatePerRow) {
   // Two rows with equal gradients at different times end equal: neither has seen the other's state.
-  for (Optimizer const& rule : {Optimizer(Sgd{}), Optimizer(Momentum{}), Optimizer(Adagrad{}), Optimizer(Adam{})}) {
+  for (auto const& rule : test::every_optimizer()) {
     RowStore store("t", 2, Initializer::constant(1), rule, 1);
     std::vector<float> const gradient{0.5F, -0.25F};
     for (int i = 0; i < 3; ++i) store.push(std::vector<Key>{1}, gradient);

@@ -9,20 +9,9 @@
 using namespace prdist;
 using test::Random;
 
-namespace {
-
-std::vector<Optimizer> const& every_rule() {
-  static std::vector<Optimizer> const all{Sgd{.rate = 0.03F}, Momentum{.rate = 0.03F},
-                                          Momentum{.rate = 0.03F, .nesterov = true},
-                                          Adagrad{.rate = 0.03F, .initial = 0.1F}, Adam{.rate = 0.003F}};
-  return all;
-}
-
-}  // namespace
-
 TEST(Kernel, InstructionSetsGiveTheSameBytes) {
   if (instruction_set() == InstructionSet::baseline) GTEST_SKIP() << "this machine has only the baseline";
-  for (auto const& rule : every_rule()) {
+  for (auto const& rule : test::every_optimizer_and_adjusted()) {
     for (auto const dim : test::all_dims()) {
       EXPECT_TRUE(test::same_bytes(test::train(rule, dim, 100, InstructionSet::baseline),
                                    test::train(rule, dim, 100, InstructionSet::avx2)))
@@ -33,7 +22,7 @@ TEST(Kernel, InstructionSetsGiveTheSameBytes) {
 
 // The vector part and the rest of a row: an element's result must not depend on where in the row it stands.
 TEST(Kernel, AnElementDoesNotDependOnItsPosition) {
-  for (auto const& rule : every_rule()) {
+  for (auto const& rule : test::every_optimizer_and_adjusted()) {
     for (auto const set : test::all_sets()) {
       std::size_t const dim = 21;
       std::vector<float> row(row_floats(rule, dim));
@@ -51,7 +40,7 @@ TEST(Kernel, AnElementDoesNotDependOnItsPosition) {
 }
 
 TEST(Kernel, ManyRowsInOneCallAreEachUpdatedByTheirOwnGradient) {
-  for (auto const& rule : every_rule()) {
+  for (auto const& rule : test::every_optimizer_and_adjusted()) {
     for (std::size_t const dim : {1U, 8U, 13U, 16U, 32U}) {
       Random random(7);
       std::vector<std::vector<float>> together, alone, gradients;
@@ -76,7 +65,7 @@ TEST(Kernel, ManyRowsInOneCallAreEachUpdatedByTheirOwnGradient) {
 }
 
 TEST(Kernel, EqualRowsInOneCallAreUpdatedInOrder) {
-  for (auto const& rule : every_rule()) {
+  for (auto const& rule : test::every_optimizer_and_adjusted()) {
     for (auto const set : test::all_sets()) {
       std::size_t const dim = 8;
       Random random(8);
@@ -92,7 +81,7 @@ TEST(Kernel, EqualRowsInOneCallAreUpdatedInOrder) {
       update(once, {first.data()});
       update(once, {second.data()});
       EXPECT_TRUE(test::same_bytes(twice, once)) << name_of(rule);
-      if (std::holds_alternative<Sgd>(rule)) continue;  // for which the order makes no difference but rounding
+      if (std::holds_alternative<Sgd>(rule.rule)) continue;  // for which the order makes no difference but rounding
       update(reversed, {second.data(), first.data()});
       EXPECT_FALSE(test::same_bytes(twice, reversed)) << name_of(rule);
     }
@@ -100,11 +89,11 @@ TEST(Kernel, EqualRowsInOneCallAreUpdatedInOrder) {
 }
 
 TEST(Kernel, NoRowsIsNothing) {
-  for (auto const& rule : every_rule()) row_kernel(rule)(rule, nullptr, nullptr, 0, 8);
+  for (auto const& rule : test::every_optimizer_and_adjusted()) row_kernel(rule)(rule, nullptr, nullptr, 0, 8);
 }
 
 TEST(Kernel, FirstStateLeavesTheWeightsAlone) {
-  for (auto const& rule : every_rule()) {
+  for (auto const& rule : test::every_optimizer_and_adjusted()) {
     std::vector<float> row(row_floats(rule, 5), 9.0F);
     write_first_state(rule, row.data(), 5);
     for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(row[i], 9.0F);

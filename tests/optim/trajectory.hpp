@@ -13,6 +13,7 @@
 #include <prdist/optim/kernel.hpp>
 
 #include "../support/random.hpp"
+#include "every_optimizer.hpp"
 
 namespace prdist::test {
 
@@ -70,6 +71,29 @@ void expect_textbook(Optimizer const& optimizer, double first, double tolerance,
     for (int t = 1; t <= steps; ++t) {
       auto const gradient = random.numbers(dim);
       for (std::size_t i = 0; i < dim; ++i) step(weights[i], states[i].data(), double{gradient[i]}, t);
+    }
+    for (auto const set : all_sets()) {
+      auto const row = train(optimizer, dim, steps, set);
+      for (std::size_t i = 0; i < dim; ++i) {
+        ASSERT_NEAR(row[i], weights[i], tolerance) << name_of(optimizer) << ", dim " << dim << ", element " << i;
+      }
+    }
+  }
+}
+
+/// The same for a rule that looks at the whole row: `step(w, state, g, t)` updates all weights of a row, whose state
+/// begins as `first`.
+template <class Step>
+void expect_textbook_rows(Optimizer const& optimizer, std::vector<double> const& first, double tolerance, Step&& step) {
+  constexpr int steps = 60;
+  for (auto const dim : all_dims()) {
+    Random random(1000 + dim);
+    auto const start = first_row(optimizer, dim, random);
+    std::vector<double> weights(start.begin(), start.begin() + static_cast<std::ptrdiff_t>(dim));
+    auto state = first;
+    for (int t = 1; t <= steps; ++t) {
+      auto const gradient = random.numbers(dim);
+      step(weights, state, std::vector<double>(gradient.begin(), gradient.end()), t);
     }
     for (auto const set : all_sets()) {
       auto const row = train(optimizer, dim, steps, set);

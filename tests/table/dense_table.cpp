@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "../optim/every_optimizer.hpp"
 #include "../support/random.hpp"
 
 using namespace prdist;
@@ -120,6 +121,46 @@ TEST(DenseTable, PushUpdatesEveryElementByTheRule) {
     }
   }
   EXPECT_EQ(pull(table, ranges.size()), expected);
+}
+
+// Rules that measure a whole row, and ages under a schedule: what a range sees does not depend on its neighbours.
+TEST(DenseTable, EveryRuleGivesTheSameBytesHoweverManyServersHoldTheRanges) {
+  for (auto const& rule : test::every_optimizer_and_adjusted()) {
+    auto const spec = spec_of(rule);
+    Arena arena;
+    auto const ranges = all_ranges(spec);
+    DenseTable one(arena, spec, ranges, every_shard());
+    Random random(7);
+    std::vector<std::vector<float>> gradients;
+    for (int step = 0; step < 3; ++step) gradients.push_back(random.numbers(spec.size()));
+    for (auto const& gradient : gradients) one.push(0, ranges.size(), gradient);
+    Placement const placement(3);
+    std::vector<float> together(spec.size(), -99.0F);
+    for (std::size_t server = 0; server < 3; ++server) {
+      auto const held = placement.ranges_of(hash_name(spec.name), spec.size(), server);
+      Arena own;
+      DenseTable table(own, spec, held, every_shard());
+      for (std::size_t i = 0; i < held.size(); ++i) {
+        auto const first = held[i] * range_floats, length = range_length(spec.size(), held[i]);
+        for (auto const& gradient : gradients) table.push(i, 1, std::span(gradient).subspan(first, length));
+        table.pull(i, 1, std::span(together).subspan(first, length));
+      }
+    }
+    EXPECT_TRUE(together == pull(one, ranges.size())) << name_of(rule);
+  }
+}
+
+TEST(DenseTable, ATablesStepIsWhatItsScheduleCounts) {
+  Arena arena;
+  auto const spec = spec_of({Sgd{.rate = 1}, Schedule::piecewise({{1, 0.5F}, {2, 0}})});
+  auto const ranges = all_ranges(spec);
+  DenseTable table(arena, spec, ranges, every_shard());
+  table.assign(0, ranges.size(), std::vector<float>(spec.size()));
+  std::vector<float> const gradient(spec.size(), 1);
+  for (auto const expected : {-1.0F, -1.5F, -1.5F}) {
+    table.push(0, ranges.size(), gradient);
+    EXPECT_EQ(pull(table, ranges.size()), std::vector<float>(spec.size(), expected));
+  }
 }
 
 TEST(DenseTable, StretchesOfRangesAreTheWhole) {

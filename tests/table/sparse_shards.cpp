@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "../optim/every_optimizer.hpp"
 #include "../support/random.hpp"
 
 using namespace prdist;
@@ -91,10 +92,12 @@ TEST(SparseShards, PullOfUnknownKeysGivesFirstRowsAndInsertsNothing) {
 // More keys than any stage holds, repeated within and beyond the distance of the stages, in every width that pull
 // copies in its own way.
 TEST(SparseShards, PushAndPullAgreeWithAPlainModel) {
-  Optimizer const rules[]{Momentum{.rate = 0.1F}, Adam{.rate = 0.01F}, Adagrad{.initial = 0.5F}, Sgd{}};
-  for (std::size_t const dim : {1U, 3U, 8U, 9U, 16U, 31U, 32U, 33U}) {
+  auto const rules = test::every_optimizer_and_adjusted();
+  std::size_t const dims[]{1, 3, 8, 9, 16, 31, 32, 33};
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    auto const dim = dims[i % std::size(dims)];
     Arena arena;
-    SparseShards shards(arena, spec_of(dim, rules[dim % 4]), every_shard());
+    SparseShards shards(arena, spec_of(dim, rules[i]), every_shard());
     Model model{shards.spec()};
     Random random(dim);
     for (std::size_t const count : {0U, 1U, 2U, 16U, 17U, 33U, 64U, 65U, 1500U}) {
@@ -104,7 +107,8 @@ TEST(SparseShards, PushAndPullAgreeWithAPlainModel) {
       model.push(keys, gradients);
       ASSERT_EQ(shards.rows(), model.rows.size());
       auto const asked = random_keys(random, 500, 1000);
-      ASSERT_EQ(pull(shards, asked), model.pull(asked)) << "dim " << dim << ", " << count << " keys";
+      ASSERT_EQ(pull(shards, asked), model.pull(asked))
+          << name_of(rules[i]) << ", dim " << dim << ", " << count << " keys";
     }
   }
 }

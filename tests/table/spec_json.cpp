@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "../optim/every_optimizer.hpp"
 #include "../support/random.hpp"
 #include "../support/thrown.hpp"
 
@@ -20,6 +21,13 @@ namespace {
 
 SparseSpec sparse() {
   return {.name = "embedding", .dim = 8, .optimizer = Adam{}, .init = Initializer::uniform(-1, 1)};
+}
+
+/// With all that an optimizer can be given.
+SparseSpec more() {
+  return {.name = "more",
+          .dim = 8,
+          .optimizer = {Sgd{.rate = 0.5F}, Penalty{.l2 = 0.25F}, Bounds{-10, 10}, Schedule::cosine(1000)}};
 }
 
 DenseSpec dense() {
@@ -38,22 +46,44 @@ Initializer any_initializer(Random& random) {
   return {static_cast<Initializer::Kind>(random.below(3)), any_float(random) / 2, any_float(random) / 2};
 }
 
+/// A number of any size and precision that the rule can work with.
+float any_fraction(Random& random) {
+  auto const size = std::abs(any_float(random));
+  return size < 1 && size > 0 ? size : 0.5F;
+}
+
+template <class Part>
+void fill_fields(Part& part, Random& random) {
+  Part::fields(part, [&](char const*, auto& value, Limit) {
+    using Value = std::remove_reference_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, bool>) {
+      value = random.below(2) == 1;
+    } else if constexpr (std::is_integral_v<Value>) {
+      value = static_cast<Value>(1 + random.below(1000000));
+    } else {
+      value = any_fraction(random);
+    }
+  });
+}
+
+Schedule any_schedule(Random& random) {
+  Schedule schedule{.kind = static_cast<Schedule::Kind>(random.below(7))};
+  fill_fields(schedule, random);
+  if (schedule.kind == Schedule::Kind::piecewise) {
+    schedule.piece_count = static_cast<std::uint32_t>(random.below(Schedule::most_pieces + 1));
+    for (std::uint32_t i = 0; i < schedule.piece_count; ++i) schedule.pieces[i] = {10 * i + 3, any_fraction(random)};
+  }
+  return schedule;
+}
+
 Optimizer any_optimizer(Random& random) {
-  Optimizer const all[]{Sgd{}, Momentum{}, Adagrad{}, Adam{}};
-  auto optimizer = all[random.below(4)];
-  std::visit(
-      [&](auto& rule) {
-        rule.fields(rule, [&](char const*, auto& value) {
-          if constexpr (std::is_same_v<std::remove_reference_t<decltype(value)>, bool>) {
-            value = random.below(2) == 1;
-          } else {
-            // Of any size and precision, but a number that the rule can work with.
-            auto const size = std::abs(any_float(random));
-            value = size < 1 && size > 0 ? size : 0.5F;
-          }
-        });
-      },
-      optimizer);
+  auto const all = test::every_optimizer();
+  auto optimizer = all[random.below(all.size())];
+  std::visit([&](auto& rule) { fill_fields(rule, random); }, optimizer.rule);
+  if (random.below(2) == 0) fill_fields(optimizer.penalty, random);
+  if (random.below(2) == 0) optimizer.bounds.low = -any_fraction(random);
+  if (random.below(2) == 0) optimizer.bounds.high = any_fraction(random);
+  if (random.below(2) == 0) optimizer.schedule = any_schedule(random);
   return optimizer;
 }
 
@@ -116,6 +146,18 @@ TEST(SpecJson, AWireNeighbourCanReadIt) {
             R"("init":{"kind":"constant","first":0E0,"second":0E0},"apply":"immediate","seed":18446744073709551615})");
 }
 
+TEST(SpecJson, WhatAnOptimizerIsGivenBesidesStandsInIt) {
+  EXPECT_TRUE(holds(to_json(more()), R"("optimizer":{"name":"sgd","rate":5E-1,"penalty":{"l1":0E0,"l2":2.5E-1},)"
+                                     R"("bounds":{"low":-1E1,"high":1E1},"schedule":{"kind":"cosine","steps":1000,)"
+                                     R"("last":0E0,"warmup":0,"warmup_from":0E0}})"))
+      << to_json(more());
+  auto one_sided = more();
+  one_sided.optimizer = {Sgd{}, Bounds{.low = 0}, Schedule::piecewise({{10, 0.5F}})};
+  EXPECT_TRUE(holds(to_json(one_sided), R"("bounds":{"low":0E0},"schedule":{"kind":"piecewise",)"
+                                        R"("pieces":[{"from":10,"factor":5E-1}],)"))
+      << to_json(one_sided);
+}
+
 TEST(SpecJson, AFieldThatIsWrongIsNamedWithItsTable) {
   struct Case {
     AnySpec spec;
@@ -138,9 +180,23 @@ TEST(SpecJson, AFieldThatIsWrongIsNamedWithItsTable) {
            {sparse(), R"("seed":0)", R"("seed":-1)", "table 'embedding'.seed is not a number in range"},
            {sparse(), R"("apply":"immediate")", R"("apply":"later")",
             "table 'embedding'.apply 'later' is not immediate or gather"},
-           {sparse(), R"("name":"adam")", R"("name":"lamb")",
-            "table 'embedding'.optimizer.name 'lamb' is no optimizer of this server"},
+           {sparse(), R"("name":"adam")", R"("name":"magic")",
+            "table 'embedding'.optimizer.name 'magic' is no optimizer of this server"},
            {sparse(), R"("beta1":)", R"("beta":)", "table 'embedding'.optimizer.beta1 is missing"},
+           {more(), R"("l1":0E0,)", "", "table 'more'.optimizer.penalty.l1 is missing"},
+           {more(), R"("penalty":{)", R"("penalty":1,"x":{)", "table 'more'.optimizer.penalty is not an object"},
+           {more(), R"("low":-1E1)", R"("low":"-10")", "table 'more'.optimizer.bounds.low is not a number in range"},
+           {more(), R"("kind":"cosine")", R"("kind":"magic")",
+            "table 'more'.optimizer.schedule.kind 'magic' is no schedule of this server"},
+           {more(), R"("steps":1000)", R"("steps":-1)",
+            "table 'more'.optimizer.schedule.steps is not a number in range"},
+           {more(), R"("kind":"cosine")", R"("kind":"piecewise")", "table 'more'.optimizer.schedule.pieces is missing"},
+           {more(), R"("kind":"cosine")", R"("kind":"piecewise","pieces":7)",
+            "table 'more'.optimizer.schedule.pieces is not a list"},
+           {more(), R"("kind":"cosine")", R"("kind":"piecewise","pieces":[0,0,0,0,0,0,0,0,0])",
+            "table 'more'.optimizer.schedule.pieces has 9, at most 8 are possible"},
+           {more(), R"("kind":"cosine")", R"("kind":"piecewise","pieces":[{"from":1}])",
+            "table 'more'.optimizer.schedule.pieces.factor is missing"},
            {sparse(), R"("kind":"uniform")", R"("kind":"magic")",
             "table 'embedding'.init.kind 'magic' is not constant, uniform or normal"},
            {sparse(), R"("first":-1E0)", R"("first":true)", "table 'embedding'.init.first is not a number in range"},
@@ -231,19 +287,41 @@ TEST(SpecJson, CheckNamesTheTableAndWhatIsWrong) {
             "table 'embedding': dim is 65537, between 1 and 65536 are allowed");
   for (auto const bad : {nan, inf, -inf}) {
     EXPECT_EQ(sparse_with([&](auto& it) { it.optimizer = Sgd{.rate = bad}; }),
-              concat("table 'embedding': of its optimizer, rate is ", bad, ", with which weights would become NaN"));
+              concat("table 'embedding': of its optimizer, rate is ", bad, ": it must be a finite number"));
     EXPECT_EQ(sparse_with([&](auto& it) { it.optimizer = Adam{.epsilon = bad}; }),
-              concat("table 'embedding': of its optimizer, epsilon is ", bad, ", with which weights would become NaN"));
+              concat("table 'embedding': of its optimizer, epsilon is ", bad, ": it must be above 0"));
     EXPECT_EQ(sparse_with([&](auto& it) { it.init.first = bad; }),
               "table 'embedding': a number of its initializer is not finite");
     EXPECT_EQ(dense_with([&](auto& it) { it.parts[1].init.second = bad; }),
               "table 'tower': a number of the initializer of part 'b' is not finite");
   }
-  // A zero gradient would be divided by zero, or a correction by nothing.
-  for (Optimizer const& rule :
-       {Optimizer(Adagrad{.epsilon = 0}), Optimizer(Adagrad{.initial = -1}), Optimizer(Adam{.epsilon = 0}),
-        Optimizer(Adam{.beta1 = 1}), Optimizer(Adam{.beta2 = -1})}) {
-    EXPECT_TRUE(holds(sparse_with([&](auto& it) { it.optimizer = rule; }), "with which weights would become NaN"));
+  // A zero gradient would be divided by zero, a correction by nothing, or the words make no sense.
+  for (auto const& [rule, text] : std::vector<std::pair<Optimizer, std::string>>{
+           {Adagrad{.epsilon = 0}, "epsilon is 0: it must be above 0"},
+           {Adagrad{.initial = -1}, "initial is -1: it must not be below 0"},
+           {RowAdagrad{.initial = 0}, "initial is 0: it must be above 0"},
+           {Adam{.epsilon = 0}, "epsilon is 0: it must be above 0"},
+           {Adam{.beta1 = 1}, "beta1 is 1: it must be from 0 to below 1"},
+           {SharedAdam{.beta2 = -1}, "beta2 is -1: it must be from 0 to below 1"},
+           {Ftrl{.rate = 0}, "rate is 0: it must be above 0"},
+           {RmsProp{.rho = 1}, "rho is 1: it must be from 0 to below 1"},
+           {Lamb{.decay = -1}, "decay is -1: it must not be below 0"},
+           {{Sgd{}, Penalty{.l1 = -1}}, "penalty.l1 is -1: it must not be below 0"},
+           {{Sgd{}, Penalty{.l2 = nan}}, "penalty.l2 is nan: it must not be below 0"},
+           {{Sgd{}, Bounds{1, -1}}, "bounds are from 1 to -1: no weight is between them"},
+           {{Sgd{}, Bounds{.low = nan}}, "bounds are from nan to inf: no weight is between them"},
+           {{Sgd{}, Bounds{.low = inf}}, "bounds are from inf to inf: no weight is between them"},
+           {{Sgd{}, Schedule::cosine(0)}, "schedule.steps is 0: it must be above 0"},
+           {{Sgd{}, Schedule::step(10, 0)}, "schedule.factor is 0: it must be above 0"},
+           {{Sgd{}, Schedule::inverse_time(10, -1)}, "schedule.factor is -1: it must not be below 0"},
+           {{Sgd{}, Schedule::polynomial(10, inf)}, "schedule.power is inf: it must not be below 0"},
+           {{Sgd{}, Schedule::cosine(10, -1)}, "schedule.last is -1: it must not be below 0"},
+           {{Sgd{}, Schedule::constant().with_warmup(5, -1)}, "schedule.warmup_from is -1: it must not be below 0"},
+           {{Sgd{}, Schedule::piecewise({{10, -1}})}, "schedule.pieces has the factor -1: it must not be below 0"},
+           {{Sgd{}, Schedule::piecewise({{10, 1}, {10, 0.5F}})},
+            "schedule.pieces has 10 behind 10: they must ascend"}}) {
+    EXPECT_EQ(sparse_with([&](auto& it) { it.optimizer = rule; }),
+              concat("table 'embedding': of its optimizer, ", text));
   }
   EXPECT_TRUE(holds(sparse_with([](auto& it) { it.init = Initializer::uniform(-3e38F, 3e38F); }),
                     "a number of its initializer is not finite"));
@@ -297,6 +375,21 @@ TEST(SpecJson, DifferenceSaysWhatIsDifferentOnBothSides) {
                     R"( here and {"name":"sgd",)"));
   EXPECT_TRUE(
       holds(difference(sparse(), with(sparse(), [](auto& it) { it.init = {}; })), R"(init is {"kind":"uniform")"));
+  // Of one rule, the number that differs; and what only one of the two has.
+  auto const with_optimizer = [&](Optimizer const& optimizer) {
+    return with(sparse(), [&](auto& it) { it.optimizer = optimizer; });
+  };
+  EXPECT_EQ(difference(sparse(), with_optimizer(Adam{.rate = 0.5F})),
+            "optimizer.rate is 1.0000000474974513E-3 here and 5E-1 on the server");
+  EXPECT_EQ(difference(sparse(), with_optimizer({Adam{}, Bounds{-1, 1}})),
+            R"(optimizer.bounds is absent here and {"low":-1E0,"high":1E0} on the server)");
+  EXPECT_EQ(difference(with_optimizer({Adam{}, Penalty{.l1 = 1}}), sparse()),
+            R"(optimizer.penalty is {"l1":1E0,"l2":0E0} here and absent on the server)");
+  EXPECT_EQ(difference(with_optimizer({Adam{}, Schedule::cosine(5)}), with_optimizer({Adam{}, Schedule::cosine(6)})),
+            "optimizer.schedule.steps is 5 here and 6 on the server");
+  EXPECT_TRUE(holds(
+      difference(with_optimizer({Adam{}, Schedule::cosine(5)}), with_optimizer({Adam{}, Schedule::polynomial(5)})),
+      R"(optimizer.schedule is {"kind":"cosine",)"));
   auto other = dense();
   other.name = "embedding";
   EXPECT_EQ(difference(sparse(), other), R"(kind is "sparse" here and "dense" on the server)");

@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <new>
 #include <span>
-#include <variant>
 
 #include <prdist/device/cuda.hpp>
 
@@ -104,6 +103,40 @@ struct AgeRow {
   }
 };
 
+/// A rule that looks at the whole row has one thread per row, which takes the sums in the order of the CPU's lanes.
+template <class Rule>
+struct UpdateRow {
+  Rule rule;
+  float* rows;
+  float const* gradients;
+  std::size_t dim, stride;
+
+  constexpr void operator()(std::size_t r) const {
+    constexpr auto states = Rule::state_per_element;
+    constexpr auto sum_count = Rule::row_sums;
+    auto* const row = rows + r * stride;
+    auto const* const gradient = gradients + r * dim;
+    auto* const row_state = row + (1 + states) * dim;
+    float state[states + 1] = {};
+    auto const terms = rule.template row_terms<DeviceSqrt>(row_state);
+    float lanes[sum_count][sum_lanes] = {};
+    for (std::size_t i = 0; i != dim; ++i) {
+      for (std::size_t k = 0; k != states; ++k) state[k] = row[(1 + k) * dim + i];
+      float each[sum_count] = {};
+      terms(row[i], state, gradient[i], each);
+      for (std::size_t k = 0; k != sum_count; ++k) lanes[k][i % sum_lanes] += each[k];
+    }
+    float sums[sum_count] = {};
+    for (std::size_t k = 0; k != sum_count; ++k) sums[k] = sum_of_lanes(lanes[k]);
+    auto const element = rule.template begin_row<DeviceSqrt>(row_state, static_cast<float const*>(sums), dim);
+    for (std::size_t i = 0; i != dim; ++i) {
+      for (std::size_t k = 0; k != states; ++k) state[k] = row[(1 + k) * dim + i];
+      element(row[i], state, gradient[i]);
+      for (std::size_t k = 0; k != states; ++k) row[(1 + k) * dim + i] = state[k];
+    }
+  }
+};
+
 /// Calls `work` with the system's policy. Failures come out as check() words them, not in Thrust's types.
 template <class System, class Work>
 void on_device(Work&& work) {
@@ -160,17 +193,19 @@ void BasicCuda<System>::update(Optimizer const& optimizer, Floats& rows, Floats 
   auto const stride = row_floats(optimizer, dim);
   auto const count = gradients.size() / dim;
   assert(count * stride <= rows.size());
-  std::visit(
-      [&]<class Rule>(Rule const& rule) {
-        auto* const data = rows.memory_.data();
-        detail::for_each_index<System>(count * dim,
-                                       detail::UpdateElement<Rule>{rule, data, gradients.memory_.data(), dim, stride});
-        if constexpr (Rule::state_per_row > 0) {
-          auto* const row_states = data + (1 + Rule::state_per_element) * dim;
-          detail::for_each_index<System>(count, detail::AgeRow<Rule>{rule, row_states, stride});
-        }
-      },
-      optimizer);
+  visit_rule(optimizer, [&]<class Rule>(Rule const& rule) {
+    auto* const data = rows.memory_.data();
+    if constexpr (row_wide<Rule>) {
+      detail::for_each_index<System>(count, detail::UpdateRow<Rule>{rule, data, gradients.memory_.data(), dim, stride});
+    } else {
+      detail::for_each_index<System>(count * dim,
+                                     detail::UpdateElement<Rule>{rule, data, gradients.memory_.data(), dim, stride});
+      if constexpr (Rule::state_per_row > 0) {
+        auto* const row_states = data + (1 + Rule::state_per_element) * dim;
+        detail::for_each_index<System>(count, detail::AgeRow<Rule>{rule, row_states, stride});
+      }
+    }
+  });
 }
 
 }  // namespace prdist

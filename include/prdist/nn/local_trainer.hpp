@@ -23,6 +23,7 @@
 #include <prdist/optim/kernel.hpp>
 #include <prdist/optim/optimizer.hpp>
 #include <prdist/table/initializer.hpp>
+#include <prdist/table/placement.hpp>
 
 namespace prdist::nn {
 
@@ -40,16 +41,22 @@ class LocalTrainer {
     row_gradients_.resize(tables_.size());
 
     auto const parts = model_.dense_parts();
-    for (auto const& part : parts) dense_size_ += part.size;
-    dense_.resize(row_floats(dense, dense_size_));
-    dense_gradient_.resize(dense_size_);
+    std::size_t size = 0;
+    for (auto const& part : parts) size += part.size;
+    dense_.resize(size);
+    dense_gradient_.resize(size);
     std::size_t first = 0;
     for (auto const& part : parts) {
       fill_first(part.init, stream_of(seed, hash_name(concat(dense_table, '/', part.name))), 0,
                  std::span(dense_).subspan(first, part.size));
       first += part.size;
     }
-    write_first_state(dense, dense_.data(), dense_size_);
+    for (std::size_t range = 0; range < range_count(size); ++range) {
+      auto const length = range_length(size, range);
+      ranges_.emplace_back(row_floats(dense, length));
+      std::copy_n(dense_.data() + range * range_floats, length, ranges_.back().data());
+      write_first_state(dense, ranges_.back().data(), length);
+    }
   }
 
   /// One mini-batch: rows, gradients, one update of every parameter touched. Returns the mean loss before it.
@@ -66,9 +73,7 @@ class LocalTrainer {
     auto const loss =
         static_cast<double>(model_.gradients(batch, StepView{dense(), dense_gradient_, row_views_, gradient_views_}));
     for (std::size_t t = 0; t < tables_.size(); ++t) tables_[t].push(model_.keys(batch, t), row_gradients_[t]);
-    float* const row = dense_.data();
-    float const* const gradient = dense_gradient_.data();
-    row_kernel(dense_optimizer_)(dense_optimizer_, &row, &gradient, 1, dense_size_);
+    update_dense();
     return loss;
   }
 
@@ -82,7 +87,7 @@ class LocalTrainer {
 
   [[nodiscard]] Model const& model() const noexcept { return model_; }
   /// All dense weights, part behind part.
-  [[nodiscard]] std::span<float const> dense() const noexcept { return std::span(dense_).first(dense_size_); }
+  [[nodiscard]] std::span<float const> dense() const noexcept { return dense_; }
   /// The table of sparse input `input`.
   [[nodiscard]] RowStore const& table(std::size_t input = 0) const { return tables_[input]; }
 
@@ -98,11 +103,24 @@ class LocalTrainer {
     }
   }
 
+  void update_dense() {
+    for (std::size_t i = 0; i < ranges_.size(); ++i) {
+      auto const first = i * range_floats, length = range_length(dense_.size(), i);
+      float* const row = ranges_[i].data();
+      float const* const gradient = dense_gradient_.data() + first;
+      dense_kernel_(dense_optimizer_, &row, &gradient, 1, length);
+      std::copy_n(row, length, dense_.data() + first);
+    }
+  }
+
   Model model_;
   Optimizer dense_optimizer_;
+  RowKernel dense_kernel_ = row_kernel(dense_optimizer_);
   std::vector<RowStore> tables_;
-  std::size_t dense_size_ = 0;
-  std::vector<float> dense_;  // weights, then the optimizer's state: one long row
+  std::vector<float> dense_;
+  // The weights once more, with the optimizer's state: a row for each range, as the servers have them, because some
+  // rules measure a whole row.
+  std::vector<std::vector<float>> ranges_;
   std::vector<float> dense_gradient_;
   std::vector<std::vector<float>> rows_, row_gradients_;
   std::vector<std::span<float const>> row_views_;

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include <prdist/optim/field.hpp>
+
 namespace prdist {
 
 struct Adagrad {
@@ -18,9 +20,9 @@ struct Adagrad {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit("rate", self.rate);
-    visit("initial", self.initial);
-    visit("epsilon", self.epsilon);
+    visit("rate", self.rate, Limit::finite);
+    visit("initial", self.initial, Limit::not_negative);
+    visit("epsilon", self.epsilon, Limit::positive);
   }
 
   constexpr void first_state(float* state, std::size_t dim) const {

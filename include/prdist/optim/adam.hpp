@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include <prdist/optim/field.hpp>
+
 namespace prdist {
 
 struct Adam {
@@ -20,10 +22,10 @@ struct Adam {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit("rate", self.rate);
-    visit("beta1", self.beta1);
-    visit("beta2", self.beta2);
-    visit("epsilon", self.epsilon);
+    visit("rate", self.rate, Limit::finite);
+    visit("beta1", self.beta1, Limit::fraction);
+    visit("beta2", self.beta2, Limit::fraction);
+    visit("epsilon", self.epsilon, Limit::positive);
   }
 
   constexpr void first_state(float* state, std::size_t dim) const {

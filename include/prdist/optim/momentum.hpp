@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include <prdist/optim/field.hpp>
+
 namespace prdist {
 
 struct Momentum {
@@ -18,9 +20,9 @@ struct Momentum {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit("rate", self.rate);
-    visit("momentum", self.momentum);
-    visit("nesterov", self.nesterov);
+    visit("rate", self.rate, Limit::finite);
+    visit("momentum", self.momentum, Limit::finite);
+    visit("nesterov", self.nesterov, Limit::finite);
   }
 
   constexpr void first_state(float* state, std::size_t dim) const {

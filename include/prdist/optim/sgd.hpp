@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include <prdist/optim/field.hpp>
+
 namespace prdist {
 
 struct Sgd {
@@ -16,7 +18,7 @@ struct Sgd {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit("rate", self.rate);
+    visit("rate", self.rate, Limit::finite);
   }
 
   constexpr void first_state(float*, std::size_t) const {}

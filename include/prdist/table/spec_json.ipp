@@ -8,38 +8,22 @@
 #include <boost/json/value.hpp>
 #include <cmath>
 #include <set>
-#include <type_traits>
 #include <utility>
 
+#include <prdist/table/json_fields.ipp>
+#include <prdist/table/optimizer_json.ipp>
 #include <prdist/table/spec_json.hpp>
 
 namespace prdist {
 
 namespace detail {
 
-inline constexpr std::size_t most_name = 256;
 inline constexpr std::size_t most_dim = 65536;
 inline constexpr std::size_t most_parts = 65536;
 inline constexpr std::size_t most_floats = std::size_t{1} << 36;
 
 inline boost::json::object json_of(Initializer const& init) {
   return {{"kind", name_of(init.kind)}, {"first", init.first}, {"second", init.second}};
-}
-
-inline boost::json::object json_of(Optimizer const& optimizer) {
-  boost::json::object object{{"name", name_of(optimizer)}};
-  std::visit(
-      [&](auto const& rule) { rule.fields(rule, [&](char const* name, auto const& value) { object[name] = value; }); },
-      optimizer);
-  return object;
-}
-
-/// A name from outside, as it may stand in a message.
-inline std::string shown(std::string_view name) {
-  auto text = name.size() <= most_name ? std::string(name) : concat(name.substr(0, 64), "...");
-  if (is_printable_utf8(text)) return text;
-  for (auto& c : text) c = c >= ' ' && c <= '~' ? c : '.';
-  return text;
 }
 
 /// What is wrong with the name of a table or a part, or nothing. Names stand in logs, in JSON and in file names.
@@ -50,82 +34,6 @@ inline std::string wrong_name(std::string_view name) {
   if (!is_printable_utf8(name)) return "its name has control characters or is not UTF-8: rename it";
   return {};
 }
-
-/// Reads fields of one JSON object; the first thing that is wrong stops it.
-class FieldReader {
- public:
-  FieldReader(boost::json::value const& value, std::string where) : where_(std::move(where)) {
-    object_ = value.if_object();
-    if (object_ == nullptr) fail("", "is not an object");
-  }
-
-  [[nodiscard]] boost::json::value const* get(std::string_view name) {
-    if (object_ == nullptr) return nullptr;
-    auto const* const value = object_->if_contains(name);
-    if (value == nullptr) fail(name, "is missing");
-    return value;
-  }
-
-  void read(std::string_view name, std::string& out) {
-    if (auto const* const value = get(name)) {
-      if (auto const* const text = value->if_string()) {
-        out.assign(text->data(), text->size());
-      } else {
-        fail(name, "is not a text");
-      }
-    }
-  }
-
-  void read(std::string_view name, bool& out) {
-    if (auto const* const value = get(name)) {
-      if (auto const* const flag = value->if_bool()) {
-        out = *flag;
-      } else {
-        fail(name, "is not true or false");
-      }
-    }
-  }
-
-  template <class Number>
-  requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, bool>) void read(std::string_view name,
-                                                                                    Number& out) {
-    auto const* const value = get(name);
-    if (value == nullptr) return;
-    boost::system::error_code error;
-    if constexpr (std::is_floating_point_v<Number>) {
-      out = static_cast<Number>(value->to_number<double>(error));
-    } else {
-      out = value->to_number<Number>(error);
-    }
-    if (error) fail(name, "is not a number in range");
-  }
-
-  void fail(std::string_view name, std::string_view what) {
-    if (error_.empty()) error_ = concat(where_, name.empty() ? "" : ".", name, ' ', what);
-  }
-
-  /// Reads the object in a field; what is wrong inside is wrong here.
-  template <class Read>
-  void read_object(std::string_view name, Read&& read_inside) {
-    if (auto const* const value = get(name)) read_element(*value, name, read_inside);
-  }
-  template <class Read>
-  void read_element(boost::json::value const& value, std::string_view name, Read&& read_inside) {
-    FieldReader inside(value, concat(where_, '.', name));
-    read_inside(inside);
-    if (error_.empty()) error_ = inside.error();
-  }
-
-  /// Later errors speak of `where`.
-  void rename(std::string where) { where_ = std::move(where); }
-
-  [[nodiscard]] std::string const& error() const { return error_; }
-
- private:
-  boost::json::object const* object_ = nullptr;
-  std::string where_;
-  std::string error_;
-};
 
 inline Initializer read_initializer(FieldReader& reader) {
   Initializer init;
@@ -145,30 +53,6 @@ inline Initializer read_initializer(FieldReader& reader) {
     if (!known) fields.fail("kind", concat("'", shown(kind), "' is not constant, uniform or normal"));
   });
   return init;
-}
-
-template <std::size_t Index = 0>
-Optimizer read_optimizer_named(FieldReader& fields, std::string_view name) {
-  if constexpr (Index == std::variant_size_v<Optimizer>) {
-    fields.fail("name", concat("'", shown(name), "' is no optimizer of this server"));
-    return {};
-  } else {
-    using Rule = std::variant_alternative_t<Index, Optimizer>;
-    if (Rule::name != name) return read_optimizer_named<Index + 1>(fields, name);
-    Rule rule;
-    Rule::fields(rule, [&](char const* field, auto& value) { fields.read(field, value); });
-    return rule;
-  }
-}
-
-inline Optimizer read_optimizer(FieldReader& reader) {
-  Optimizer optimizer;
-  reader.read_object("optimizer", [&](FieldReader& fields) {
-    std::string name;
-    fields.read("name", name);
-    optimizer = read_optimizer_named(fields, name);
-  });
-  return optimizer;
 }
 
 inline ApplyRule read_apply(FieldReader& reader) {
@@ -203,6 +87,38 @@ inline boost::json::object json_of(DenseSpec const& spec) {
           {"seed", spec.seed}};
 }
 
+/// The first field in which two objects differ, by its path. What is of another name or kind is shown whole: the
+/// fields inside have nothing in common.
+inline std::string difference_of(boost::json::object const& mine, boost::json::object const& theirs,
+                                 std::string const& path) {
+  auto const text = [](boost::json::value const* value) {
+    return value == nullptr ? std::string("absent") : boost::json::serialize(*value);
+  };
+  auto const compare = [&](std::string_view name) -> std::string {
+    auto const* const a = mine.if_contains(name);
+    auto const* const b = theirs.if_contains(name);
+    if (a != nullptr && b != nullptr && *a == *b) return {};
+    auto const here = concat(path, name);
+    if (a != nullptr && b != nullptr && a->is_object() && b->is_object()) {
+      auto const& mine_inside = a->get_object();
+      auto const& theirs_inside = b->get_object();
+      auto const same = [&](std::string_view field) {
+        auto const* const left = mine_inside.if_contains(field);
+        auto const* const right = theirs_inside.if_contains(field);
+        return (left == nullptr) == (right == nullptr) && (left == nullptr || *left == *right);
+      };
+      if (same("name") && same("kind")) return difference_of(mine_inside, theirs_inside, concat(here, '.'));
+    }
+    return concat(here, " is ", text(a), " here and ", text(b), " on the server");
+  };
+  for (auto const* const side : {&mine, &theirs}) {
+    for (auto const& field : *side) {
+      if (auto what = compare({field.key().data(), field.key().size()}); !what.empty()) return what;
+    }
+  }
+  return {};
+}
+
 inline bool finite(Initializer const& init) {
   return std::isfinite(init.first) && std::isfinite(init.second) && std::isfinite(init.second - init.first);
 }
@@ -220,24 +136,8 @@ PRDIST_DECL Result<void> check(AnySpec const& spec) {
     return Error(Errc::table_shape, concat("table '", shown, "': ", what...));
   };
   if (auto const what = detail::wrong_name(name); !what.empty()) return wrong(what);
-  std::string bad;  // a number of the optimizer with which weights would become NaN
-  std::visit(
-      [&](auto const& it) {
-        std::visit(
-            [&](auto const& rule) {
-              rule.fields(rule, [&](std::string_view field, auto const& value) {
-                if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(value)>>) {
-                  auto const fine = std::isfinite(value) && (field != "epsilon" || value > 0) &&
-                                    (!field.starts_with("beta") || (value >= 0 && value < 1)) &&
-                                    (field != "initial" || value >= 0);
-                  if (!fine && bad.empty()) bad = concat(field, " is ", value);
-                }
-              });
-            },
-            it.optimizer);
-      },
-      spec);
-  if (!bad.empty()) return wrong("of its optimizer, ", bad, ", with which weights would become NaN");
+  auto const& optimizer = std::visit([](auto const& it) -> Optimizer const& { return it.optimizer; }, spec);
+  if (auto const what = detail::wrong_number(optimizer); !what.empty()) return wrong("of its optimizer, ", what);
   if (auto const* const sparse = std::get_if<SparseSpec>(&spec)) {
     if (sparse->dim == 0 || sparse->dim > detail::most_dim) {
       return wrong("dim is ", sparse->dim, ", between 1 and ", detail::most_dim, " are allowed");
@@ -314,14 +214,8 @@ PRDIST_DECL std::string difference(AnySpec const& here, AnySpec const& there) {
   if (here == there) return {};
   boost::json::object const mine = std::visit([](auto const& it) { return detail::json_of(it); }, here);
   boost::json::object const theirs = std::visit([](auto const& it) { return detail::json_of(it); }, there);
-  for (auto const& [name, value] : mine) {
-    auto const* const other = theirs.if_contains(name);
-    if (other == nullptr || *other != value) {
-      return concat(std::string_view(name.data(), name.size()), " is ", boost::json::serialize(value), " here and ",
-                    other == nullptr ? std::string("absent") : boost::json::serialize(*other), " on the server");
-    }
-  }
-  return "they differ";
+  auto const what = detail::difference_of(mine, theirs, "");
+  return what.empty() ? "they differ" : what;
 }
 
 }  // namespace prdist
