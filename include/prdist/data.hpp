@@ -5,5 +5,6 @@
 #include <prdist/data/batch.hpp>
 #include <prdist/data/metrics.hpp>
 #include <prdist/data/npy.hpp>
+#include <prdist/data/position.hpp>
 #include <prdist/data/slot_reader.hpp>
 #include <prdist/data/split_files.hpp>

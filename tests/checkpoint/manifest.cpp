@@ -32,7 +32,7 @@ Manifest whole() {
                                      .rows = 89,
                                      .skipped = 1,
                                      .source = ~std::uint64_t{0}},
-                        .program = R"({"auc":0.75,"days":[1,2]})"},
+                        .program = R"({"auc":7.5E-1,"days":[1,2]})"},
                        {.index = 1}};
   return manifest;
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <prdist/checkpoint/text_writer.hpp>
+
 #include "error_text.hpp"
 #include "temp_dir.hpp"
 
@@ -91,4 +93,57 @@ TEST(LineReader, NamesTheFileThatCannotBeRead) {
   EXPECT_EQ(error_of([&] { (void)reader.next(line); }),
             "prdist[data.file] " + dir.path().native() +
                 ", cannot be read, Is a directory: check the path and its permissions");
+}
+
+TEST(LineReader, ReadsTheTextInsideAGzip) {
+  TempDir const dir;
+  // Two members one behind the other are one text.
+  auto const path = dir.file("text.gz", gzip("a\nb") + gzip("c\r\nd"));
+  EXPECT_EQ(lines_of(path), (Lines{"a", "bc", "d"}));
+  EXPECT_EQ(lines_of(dir.file("misnamed.gz", "plain\n")), Lines{"plain"});
+  EXPECT_EQ(lines_of(dir.file("empty.gz", gzip(""))), Lines{});
+}
+
+TEST(LineReader, ADamagedGzipIsAnErrorAndNotAShorterText) {
+  TempDir const dir;
+  std::string text;
+  for (std::size_t i = 0; i < 20000; ++i) text += concat(i * i, '\n');
+  auto const packed = gzip(text);
+  for (std::size_t const size : {packed.size() / 2, packed.size() - 1}) {
+    auto const path = dir.file("cut.gz", packed.substr(0, size));
+    auto const said = error_of([&] { (void)lines_of(path); });
+    EXPECT_TRUE(said.starts_with("prdist[data.file] " + path + ", cannot be unpacked behind byte ")) << said;
+    EXPECT_TRUE(said.ends_with(", it ends too early: the file is damaged, make it again")) << said;
+  }
+  auto flipped = packed;
+  flipped[packed.size() - 6] ^= 1;  // in the checksum behind the text
+  auto const path = dir.file("flipped.gz", flipped);
+  EXPECT_NE(error_of([&] { (void)lines_of(path); }).find("incorrect data check"), std::string::npos);
+}
+
+TEST(LineReader, GoesBackToWhereItStood) {
+  TempDir const dir;
+  std::string const text = "one\r\n\nthree\nlast";
+  for (auto const& path : {dir.file("plain", text), dir.file("packed.gz", gzip(text))}) {
+    std::vector<std::pair<std::uint64_t, std::size_t>> places{{0, 0}};
+    LineReader reader;
+    reader.open(path);
+    for (Line line; reader.next(line);) places.emplace_back(reader.offset(), reader.lines());
+    EXPECT_EQ(places.back().first, text.size());
+    for (auto const& [offset, lines] : places) {
+      reader.open(path);
+      reader.seek(offset, lines);
+      EXPECT_EQ(reader.offset(), offset);
+      Line line;
+      std::size_t count = lines;
+      while (reader.next(line)) EXPECT_EQ(line.number, ++count);
+      EXPECT_EQ(count, 4U);
+    }
+    for (std::uint64_t const wrong : {1UL, 4UL, 8UL, 15UL, text.size() + 1, 1UL << 40}) {
+      reader.open(path);
+      EXPECT_EQ(error_of([&] { reader.seek(wrong, 1); }),
+                concat("prdist[data.position] ", path, ", no line ends at byte ", wrong,
+                       ", so the file has changed since: bring the old one back, or start without the position"));
+    }
+  }
 }

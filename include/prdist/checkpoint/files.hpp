@@ -111,7 +111,8 @@ class OutputFile {
 
  private:
   static constexpr std::size_t most_pieces = 4;
-  static constexpr std::uint64_t write_back_step = std::uint64_t{8} << 20;
+  static constexpr std::uint64_t largest_page = 64 * 1024;
+  static constexpr std::uint64_t write_back_step = std::uint64_t{32} << 20;
 
   OutputFile(std::string path, int mode)
       : path_(std::move(path)), file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | mode, 0666)) {
@@ -127,9 +128,11 @@ class OutputFile {
   /// pages stop other writers of the machine. Only a hint, so its failure does not matter.
   void start_write_back() noexcept {
     if (size_ - begun_ < write_back_step) return;
-    ::sync_file_range(file_.get(), static_cast<off_t>(begun_), static_cast<off_t>(size_ - begun_),
+    // Whole pages only: the next write would have to wait for a page that is on its way.
+    auto const until = size_ / largest_page * largest_page;
+    ::sync_file_range(file_.get(), static_cast<off_t>(begun_), static_cast<off_t>(until - begun_),
                       SYNC_FILE_RANGE_WRITE);
-    begun_ = size_;
+    begun_ = until;
   }
 
   std::string path_;
