@@ -86,18 +86,26 @@ prdist_component(prdist
     include/prdist/server/trainers.hpp
     include/prdist/strategy/async.hpp
     include/prdist/strategy/sync.hpp
+    include/prdist/table/admission.hpp
     include/prdist/table/arena.hpp
     include/prdist/table/command.hpp
     include/prdist/table/cut.hpp
     include/prdist/table/dense_table.hpp
+    include/prdist/table/entry.hpp
+    include/prdist/table/eviction.hpp
     include/prdist/table/gathering.hpp
+    include/prdist/table/half.hpp
     include/prdist/table/initializer.hpp
     include/prdist/table/marked_row.hpp
     include/prdist/table/placement.hpp
     include/prdist/table/removed_keys.hpp
     include/prdist/table/row_block.hpp
+    include/prdist/table/row_layout.hpp
+    include/prdist/table/row_merger.hpp
+    include/prdist/table/row_policy.hpp
     include/prdist/table/row_pool.hpp
     include/prdist/table/shard_group.hpp
+    include/prdist/table/shard_tables.hpp
     include/prdist/table/sparse_cut.hpp
     include/prdist/table/sparse_shards.hpp
     include/prdist/table/sparse_table.hpp
@@ -125,6 +133,7 @@ prdist_component(prdist
     include/prdist/server/session.ipp
     include/prdist/table/json_fields.ipp
     include/prdist/table/optimizer_json.ipp
+    include/prdist/table/row_policy_json.ipp
     include/prdist/table/spec_json.ipp
     include/prdist/trainer/client.ipp
     include/prdist/trainer/client_job.ipp

@@ -262,3 +262,22 @@ TEST(Engine, LoadSaysWhatDoesNotFit) {
   RowBlock const block{.table = 7, .row_bytes = 4, .keys = {1}, .rows = std::vector<std::byte>(4)};
   EXPECT_EQ(load(engine, block), "prdist[table.unknown] table 7 was not declared to this server");
 }
+
+TEST(Engine, AShrinkGoesThroughAllRowsBesideOtherRequests) {
+  Trained const trained;
+  for (unsigned const threads : {0U, 2U}) {
+    Engine engine(Placement(1), 0, threads, 1);
+    EXPECT_EQ(apply(engine, DeclareSparse{1, {.name = "t", .dim = 1, .statistics = {.kept = true, .unseen_days = 0}}}),
+              "");
+    EXPECT_EQ(apply(engine, push_of(0, trained.keys, trained.gradients)), "");
+    EXPECT_EQ(apply(engine, Shrink{1, 1}), "");
+    std::atomic<std::size_t> rows = 1;
+    while (rows != 0) {
+      rows = 0;
+      std::promise<void> done;
+      engine.read([&](ShardGroup const& group) { rows += group.rows(1); }, [&](Error const*) { done.set_value(); });
+      done.get_future().get();
+    }
+    EXPECT_EQ(pull(engine, 1, trained.keys), std::vector<float>(trained.keys.size()));
+  }
+}

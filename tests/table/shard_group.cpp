@@ -505,3 +505,45 @@ TEST(ShardGroup, LoadRefusesWhatDoesNotFit) {
   block.table = dense_id;
   EXPECT_TRUE(test::holds(test::thrown([&] { group.load(block); }).what(), "table 'dense' has rows of "));
 }
+
+TEST(ShardGroup, ATableWithoutStatisticsIsNotShrunk) {
+  ShardGroup group(every_shard(), 1);
+  std::vector<Ticket> released;
+  group.apply(DeclareSparse{sparse_id, sparse_spec(ApplyRule::immediate)}, released);
+  EXPECT_STREQ(
+      test::thrown([&] {
+        group.apply(Shrink{sparse_id, 1}, released);
+      }).what(),
+      "prdist[table.mismatch] table 'embedding' cannot be shrunk: it keeps no statistics, declare it with them");
+  EXPECT_EQ(test::thrown([&] { group.apply(Shrink{77, 1}, released); }).code(), Errc::table_unknown);
+}
+
+// A row that goes after the marker was there at the marker.
+TEST(ShardGroup, WhatAShrinkTakesAwayIsInTheCutBeforeIt) {
+  ShardGroup group(every_shard(), 1);
+  std::vector<Ticket> released;
+  auto spec = sparse_spec(ApplyRule::immediate);
+  spec.statistics = {.kept = true, .unseen_days = 1};
+  group.apply(DeclareSparse{sparse_id, spec}, released);
+  Random random(6);
+  group.apply(rows_of(0, asked_keys(), random.numbers(asked_keys().size() * dim)), released);
+  auto const before = everything(group);
+  test::Collector sink, changed;
+  group.begin_cut(CutKind::full, sink);
+  (void)group.advance_cut(100);
+  group.apply(Shrink{sparse_id, 5}, released);
+  while (group.advance_shrink(50)) {
+    (void)group.advance_cut(10);
+  }
+  EXPECT_EQ(group.rows(sparse_id), 0U);
+  EXPECT_EQ(group.evicted(sparse_id), 600U);
+  while (group.advance_cut(1000)) {
+  }
+  group.keep_cut();
+  EXPECT_EQ(test::rows_in(sink.blocks, sparse_id), test::rows_in(before, sparse_id));
+  group.begin_cut(CutKind::changed, changed);
+  while (group.advance_cut(10)) {
+  }
+  EXPECT_TRUE(test::rows_in(changed.blocks, sparse_id).empty());
+  EXPECT_EQ(test::removed_in(changed.blocks, sparse_id).size(), 600U);
+}

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <bitset>
+#include <cmath>
 #include <cstring>
 #include <map>
+#include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "../optim/every_optimizer.hpp"
@@ -200,4 +204,256 @@ TEST(SparseShards, AGatheredStepMayBeEmptyOrLarge) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
     ASSERT_EQ(rows[i * 3], first_row(shards.spec(), keys[i])[0] - gradients[i * 3]);
   }
+}
+
+namespace {
+
+/// Groups of shards as threads share them, told the same.
+struct Shared {
+  Shared(SparseSpec const& spec, std::size_t count) {
+    for (std::size_t g = 0; g < count; ++g) {
+      std::bitset<shard_count> owned;
+      for (std::size_t shard = 0; shard < shard_count; ++shard) owned[shard] = shard % count == g;
+      arenas.push_back(std::make_unique<Arena>());
+      parts.push_back(std::make_unique<SparseShards>(*arenas.back(), spec, owned));
+    }
+  }
+  void push(std::vector<Key> const& keys, std::vector<float> const& gradients) {
+    for (auto const& part : parts) part->push(keys, gradients);
+  }
+  void push_weighted(std::vector<Key> const& keys, std::vector<float> const& gradients) {
+    for (auto const& part : parts) part->push_weighted({{{1, 0, 1, true, 0, keys, gradients, {}}}});
+  }
+  std::vector<float> pull(std::vector<Key> const& keys) const {
+    std::vector<float> rows(keys.size() * parts[0]->spec().dim);
+    for (auto const& part : parts) part->pull(keys, rows);
+    return rows;
+  }
+  std::size_t rows() const {
+    std::size_t sum = 0;
+    for (auto const& part : parts) sum += part->rows();
+    return sum;
+  }
+  std::vector<std::unique_ptr<Arena>> arenas{};
+  std::vector<std::unique_ptr<SparseShards>> parts{};
+};
+
+std::vector<Key> keys_up_to(std::size_t count) {
+  std::vector<Key> keys(count);
+  for (std::size_t i = 0; i < count; ++i) keys[i] = i;
+  return keys;
+}
+
+}  // namespace
+
+TEST(SparseShards, KeysThatAreNotAdmittedGetNoRow) {
+  auto spec = spec_of(2, Sgd{.rate = 1});
+  spec.admission = Admission::after(3);
+  Arena arena;
+  SparseShards shards(arena, spec, every_shard());
+  std::vector<float> const ones{1, 1, 1, 1};
+  for (int push = 0; push < 2; ++push) {
+    shards.push(std::vector<Key>{7, 8}, ones);
+    EXPECT_EQ(shards.rows(), 0U);
+    EXPECT_EQ(pull(shards, {7}), first_row(spec, 7)) << "what it was pushed is dropped";
+  }
+  shards.push(std::vector<Key>{7}, std::span(ones).first(2));
+  EXPECT_EQ(shards.rows(), 1U);
+  EXPECT_EQ(pull(shards, {7})[0], first_row(spec, 7)[0] - 1) << "this push counts, and no earlier one";
+}
+
+// Rounding and chance draw their noise from the key and the push, never from who does the work.
+TEST(SparseShards, PoliciesDoNotDependOnTheNumberOfThreads) {
+  for (bool const gathered : {false, true}) {
+    for (int policy = 0; policy < 4; ++policy) {
+      auto spec = spec_of(6, Adagrad{});
+      if (policy == 0) spec.precision = Precision::bf16;
+      if (policy == 1) spec.admission = Admission::by_chance(0.2);
+      if (policy == 2) spec.admission = Admission::after(2);
+      if (policy == 3) spec.admission = {.kind = Admission::Kind::bloom, .pushes = 2};
+      Shared one(spec, 1), three(spec, 3);
+      Random random(21);
+      for (int step = 0; step < 8; ++step) {
+        auto const keys = random_keys(random, 300, 400);
+        auto const gradients = random.numbers(keys.size() * 6);
+        for (auto* const each : {&one, &three}) {
+          gathered ? each->push_weighted(keys, gradients) : each->push(keys, gradients);
+        }
+      }
+      Random again(21);
+      auto const asked = random_keys(again, 300, 400);
+      EXPECT_EQ(one.pull(asked), three.pull(asked)) << "policy " << policy;
+      EXPECT_EQ(one.rows(), three.rows());
+      EXPECT_GT(one.rows(), 50U);
+    }
+  }
+}
+
+TEST(SparseShards, HalfPrecisionRowsFollowThoseInFloats) {
+  for (auto const precision : {Precision::bf16, Precision::fp16}) {
+    for (std::size_t const dim : {1U, 7U, 16U}) {
+      auto spec = spec_of(dim, Adagrad{.rate = 0.01F});
+      Arena arena, half_arena;
+      SparseShards floats(arena, spec, every_shard());
+      spec.precision = precision;
+      SparseShards halves(half_arena, spec, every_shard());
+      Random random(31);
+      auto const keys = keys_up_to(2000);
+      for (int step = 0; step < 30; ++step) {
+        auto const gradients = random.numbers(keys.size() * dim);
+        floats.push(keys, gradients);
+        halves.push(keys, gradients);
+      }
+      auto const expected = pull(floats, keys), got = pull(halves, keys);
+      double difference = 0, size = 0;
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        difference += double{got[i]} - double{expected[i]};
+        size += std::abs(expected[i]);
+        ASSERT_NEAR(got[i], expected[i], 0.02);
+      }
+      EXPECT_LT(std::abs(difference), 2e-3 * size) << "on average they agree far better than each does";
+    }
+  }
+}
+
+// With plain rounding a step of less than half the distance to the neighbour would never move the weight.
+TEST(SparseShards, SmallStepsAddUpInHalfPrecision) {
+  auto spec = spec_of(1, Sgd{.rate = 1});
+  spec.init = Initializer::constant(1);
+  spec.precision = Precision::bf16;
+  Arena arena;
+  SparseShards shards(arena, spec, every_shard());
+  auto const keys = keys_up_to(500);
+  std::vector<float> const gradients(keys.size(), 1e-4F);
+  for (int step = 0; step < 1000; ++step) shards.push(keys, gradients);
+  double sum = 0;
+  for (auto const weight : pull(shards, keys)) sum += weight;
+  EXPECT_NEAR(sum / static_cast<double>(keys.size()), 0.9, 0.005);
+}
+
+TEST(SparseShards, ShrinkDecaysAndTakesAwayWhatIsNotWorthItsPlace) {
+  auto spec = spec_of(2, Sgd{});
+  spec.statistics = {.kept = true, .decay = 0.5F, .delete_below = 0.2F, .unseen_days = 2};
+  for (std::size_t const slice : {1U, 7U, 100000U}) {
+    Arena arena;
+    SparseShards shards(arena, spec, every_shard());
+    auto const shrink = [&](std::uint32_t day) {
+      shards.begin_shrink(day);
+      while (shards.advance_shrink(slice)) {
+      }
+    };
+    // Scores by a tenth of the shows and the clicks: 1, 0.1 and 2.
+    shards.push(std::vector<Key>{1, 2, 3}, std::vector<float>(6), std::vector<float>{10, 0, 1, 0, 2, 2});
+    shrink(1);
+    EXPECT_EQ(shards.rows(), 2U) << "half of 0.1 is too little";
+    EXPECT_EQ(shards.evicted(), 1U);
+    EXPECT_EQ(pull(shards, {2}), first_row(spec, 2));
+    shards.push(std::vector<Key>{1}, std::vector<float>(2), std::vector<float>{10, 0});
+    shrink(2);
+    EXPECT_EQ(shards.rows(), 2U);
+    shrink(3);
+    EXPECT_EQ(shards.rows(), 1U) << "key 3 was last pushed three days ago";
+    shards.for_each([&](Key key, float const* row) {
+      EXPECT_EQ(key, 1U);
+      auto const known = RowLayout(spec).statistics(row);
+      EXPECT_EQ(known.show, 0.25F * (0.5F * 10 + 10));
+      EXPECT_EQ(known.day, 1U);
+      EXPECT_EQ(known.delta_score, 2.0F);
+    });
+  }
+}
+
+// Splits while the pass is under way must not let a row decay twice, nor never.
+TEST(SparseShards, EveryRowDecaysOnceWhileTheTableGrows) {
+  auto spec = spec_of(1, Sgd{});
+  spec.statistics = {.kept = true, .decay = 0.5F};
+  Arena arena;
+  std::bitset<shard_count> one_shard;
+  one_shard.set(0);
+  SparseShards shards(arena, spec, one_shard);
+  auto const key_at = [](std::uint64_t i) { return test::key_with_hash(mix(i) >> 8); };
+  std::vector<Key> old_keys, new_keys;
+  for (std::uint64_t i = 0; i < 3000; ++i) old_keys.push_back(key_at(i));
+  for (std::uint64_t i = 3000; i < 9000; ++i) new_keys.push_back(key_at(i));
+  shards.push(old_keys, std::vector<float>(old_keys.size()));
+  shards.begin_shrink(1);
+  for (std::size_t i = 0; shards.advance_shrink(1); ++i) {
+    auto const part = std::span(new_keys).subspan(std::min<std::size_t>(i * 600, 5400), 600);
+    if (i < 10) shards.push(part, std::vector<float>(part.size()));
+  }
+  std::size_t seen = 0;
+  std::set<Key> const old(old_keys.begin(), old_keys.end());
+  shards.for_each([&](Key key, float const* row) {
+    auto const show = RowLayout(spec).statistics(row).show;
+    if (old.contains(key)) {
+      ++seen;
+      ASSERT_EQ(show, 0.5F);
+    } else {
+      ASSERT_TRUE(show == 1 || show == 0.5F) << show;
+    }
+  });
+  EXPECT_EQ(seen, old_keys.size());
+}
+
+TEST(SparseShards, AtTheCeilingRowsGoByPolicyAndWhatIsPushedStays) {
+  auto spec = spec_of(16, Adagrad{});
+  spec.eviction = Eviction::lru;
+  constexpr std::size_t ceiling = std::size_t{16} << 20;
+  Arena arena(ceiling);
+  SparseShards shards(arena, spec, every_shard());
+  std::vector<Key> hot(200);
+  for (std::size_t i = 0; i < hot.size(); ++i) hot[i] = 1'000'000'000 + i;
+  Random random(41);
+  for (int step = 0; step < 400; ++step) {
+    std::vector<Key> keys(1000);
+    for (auto& key : keys) key = random.bits();
+    shards.push(keys, std::vector<float>(keys.size() * 16, 1.0F));
+    shards.push(hot, std::vector<float>(hot.size() * 16, 1.0F));
+    auto const last = pull(shards, {keys.back()});
+    ASSERT_NE(last, first_row(spec, keys.back())) << "a row was there for the last key";
+  }
+  EXPECT_LE(arena.bytes(), ceiling);
+  EXPECT_GT(shards.evicted(), 100'000U);
+  EXPECT_GT(shards.rows(), 60'000U) << "most of the ceiling holds rows";
+  Model model{spec};
+  for (int step = 0; step < 400; ++step) model.push(hot, std::vector<float>(hot.size() * 16, 1.0F));
+  std::size_t stayed = 0;
+  for (auto const key : hot) stayed += pull(shards, {key}) == model.pull({key}) ? 1 : 0;
+  EXPECT_GE(stayed, hot.size() * 95 / 100) << "those pushed all the time hardly ever went";
+}
+
+TEST(SparseShards, AtTheCeilingWithoutAPolicyAPushIsRefusedAndTheRestWorks) {
+  auto const spec = spec_of(16, Adagrad{});
+  Arena arena(std::size_t{8} << 20);
+  SparseShards shards(arena, spec, every_shard());
+  Model model{spec};
+  Random random(42);
+  std::string text;
+  for (int step = 0; step < 1000 && text.empty(); ++step) {
+    std::vector<float> const gradients(16, 1.0F);
+    for (int many = 0; many < 100 && text.empty(); ++many) {
+      std::vector<Key> const key{random.bits()};
+      try {
+        shards.push(key, gradients);
+        model.push(key, gradients);
+      } catch (Error const& error) {
+        EXPECT_EQ(error.code(), Errc::table_memory);
+        text = error.what();
+      }
+    }
+  }
+  EXPECT_EQ(text,
+            concat("prdist[table.memory] table 'embedding' has no room for another row: the tables of this thread "
+                   "are at 8 MiB of their ceiling of 8 MiB, this one with ",
+                   model.rows.size(),
+                   " rows, of which none may go by its eviction policy 'none': raise the ceiling, choose another "
+                   "policy, or use more servers"));
+  EXPECT_EQ(shards.rows(), model.rows.size());
+  std::vector<Key> known;
+  for (auto const& [key, row] : model.rows) known.push_back(key);
+  EXPECT_EQ(pull(shards, known), model.pull(known));
+  auto const known_key = std::vector<Key>{known[0]};
+  shards.push(known_key, std::vector<float>(16, 1.0F));
+  model.push(known_key, std::vector<float>(16, 1.0F));
+  EXPECT_EQ(pull(shards, known_key), model.pull(known_key)) << "rows that are there can still be trained";
 }

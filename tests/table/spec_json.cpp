@@ -143,7 +143,101 @@ TEST(SpecJson, EveryDeclarationReadsBackAsItself) {
 TEST(SpecJson, AWireNeighbourCanReadIt) {
   EXPECT_EQ(to_json(SparseSpec{.name = "e", .dim = 8, .optimizer = Sgd{.rate = 0.5F}, .seed = ~std::uint64_t{0}}),
             R"({"name":"e","kind":"sparse","dim":8,"optimizer":{"name":"sgd","rate":5E-1},)"
-            R"("init":{"kind":"constant","first":0E0,"second":0E0},"apply":"immediate","seed":18446744073709551615})");
+            R"("init":{"kind":"constant","first":0E0,"second":0E0},"apply":"immediate","seed":18446744073709551615,)"
+            R"("precision":"fp32","admission":{"kind":"all","pushes":1,"probability":1E0,"capacity":1048576,)"
+            R"("false_positives":1E-2},"statistics":{"kept":false,"nonclick_weight":1.0000000149011612E-1,)"
+            R"("click_weight":1E0,"decay":1E0,"delete_below":0E0,"unseen_days":30},"eviction":"none"})");
+}
+
+TEST(SpecJson, PoliciesAreOptional) {
+  auto text = to_json(sparse());
+  auto const from = text.find(R"(,"precision")");
+  text = text.substr(0, from) + "}";
+  auto const read = spec_from_json(text);
+  ASSERT_TRUE(read) << read.error().what();
+  EXPECT_EQ(*read, AnySpec(sparse()));
+}
+
+TEST(SpecJson, PoliciesComeBackAndDiffer) {
+  auto spec = sparse();
+  spec.precision = Precision::bf16;
+  spec.admission = {.kind = Admission::Kind::bloom,
+                    .pushes = 3,
+                    .probability = 0.3,
+                    .capacity = std::uint64_t{1} << 33,
+                    .false_positives = 0.001};
+  spec.statistics = {
+      .kept = true, .nonclick_weight = 0.3F, .click_weight = 4, .decay = 0.98F, .delete_below = 0.8F, .unseen_days = 7};
+  spec.eviction = Eviction::score;
+  auto const back = spec_from_json(to_json(spec));
+  ASSERT_TRUE(back) << back.error().what();
+  EXPECT_EQ(*back, AnySpec(spec));
+  auto const with = [](auto const& change) {
+    auto it = sparse();
+    change(it);
+    return difference(sparse(), it);
+  };
+  EXPECT_EQ(with([](auto& it) { it.precision = Precision::fp16; }),
+            R"(precision is "fp32" here and "fp16" on the server)");
+  EXPECT_EQ(with([](auto& it) { it.eviction = Eviction::lru; }), R"(eviction is "none" here and "lru" on the server)");
+  EXPECT_TRUE(holds(with([](auto& it) { it.admission = Admission::after(4); }), R"(admission is {"kind":"all")"));
+  EXPECT_TRUE(holds(with([](auto& it) { it.statistics.kept = true; }), R"(statistics is {"kept":false)"));
+}
+
+TEST(SpecJson, APolicyThatIsWrongIsNamedWithItsTable) {
+  struct Case {
+    char const* from;
+    char const* to;
+    char const* text;
+  };
+  for (auto const& [from, to, text] : std::vector<Case>{
+           {R"("precision":"fp32")", R"("precision":"fp8")", ".precision 'fp8' is none of fp32, bf16, fp16"},
+           {R"("precision":"fp32")", R"("precision":16)", ".precision is not a text"},
+           {R"("eviction":"none")", R"("eviction":"all")", ".eviction 'all' is none of none, lru, unseen, score"},
+           {R"("kind":"all")", R"("kind":"some")", ".admission.kind 'some' is none of all, count, probability, bloom"},
+           {R"("kind":"all",)", "", ".admission.kind is missing"},
+           {R"("pushes":1)", R"("pushes":-1)", ".admission.pushes is not a number in range"},
+           {R"("probability":1E0)", R"("probability":"p")", ".admission.probability is not a number in range"},
+           {R"("capacity":1048576)", R"("capacity":1.5)", ".admission.capacity is not a number in range"},
+           {R"("false_positives":1E-2)", R"("false_positives":[])", ".admission.false_positives is not a number"},
+           {R"("kept":false)", R"("kept":0)", ".statistics.kept is not true or false"},
+           {R"("decay":1E0)", R"("decay":"x")", ".statistics.decay is not a number in range"},
+           {R"("unseen_days":30)", R"("unseen_days":-1)", ".statistics.unseen_days is not a number in range"}}) {
+    auto json = to_json(sparse());
+    auto const at = json.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    json.replace(at, std::string_view(from).size(), to);
+    auto const read = spec_from_json(json);
+    ASSERT_FALSE(read) << json;
+    EXPECT_TRUE(holds(read.error().what(), concat("table 'embedding'", text)));
+  }
+}
+
+TEST(SpecJson, APolicyThatCannotWorkIsRefused) {
+  using Kind = Admission::Kind;
+  auto const says = [](auto const& change) {
+    auto spec = sparse();
+    change(spec);
+    auto const checked = check(spec);
+    return checked ? std::string() : std::string(checked.error().message());
+  };
+  EXPECT_EQ(says([](auto& it) { it.admission = Admission::after(0); }),
+            "table 'embedding': admission.pushes is 0, between 1 and 4294967295 are allowed");
+  EXPECT_EQ(says([](auto& it) { it.admission = {.kind = Kind::bloom, .pushes = 256}; }),
+            "table 'embedding': admission.pushes is 256, between 1 and 255 are allowed");
+  EXPECT_EQ(says([](auto& it) { it.admission = {.kind = Kind::count, .pushes = 2, .capacity = 0}; }),
+            "table 'embedding': admission.capacity is 0, between 1 and 68719476736 keys are allowed");
+  EXPECT_EQ(says([](auto& it) { it.admission = Admission::by_chance(0); }),
+            "table 'embedding': admission.probability is 0, it must be above 0 and at most 1");
+  EXPECT_EQ(says([](auto& it) { it.admission = {.kind = Kind::bloom, .pushes = 2, .false_positives = 0.9}; }),
+            "table 'embedding': admission.false_positives is 0.9, between 1e-7 and 0.5 are allowed");
+  EXPECT_EQ(says([](auto& it) { it.statistics.click_weight = std::numeric_limits<float>::infinity(); }),
+            "table 'embedding': a number of its statistics is not finite");
+  EXPECT_EQ(says([](auto& it) { it.statistics.decay = 1.5F; }),
+            "table 'embedding': statistics.decay is 1.5, between 0 and 1 are allowed");
+  EXPECT_EQ(says([](auto& it) { it.eviction = Eviction::score; }),
+            "table 'embedding': eviction is score, which needs statistics.kept");
+  EXPECT_EQ(says([](auto& it) { it.eviction = Eviction::lru; }), "");
 }
 
 TEST(SpecJson, WhatAnOptimizerIsGivenBesidesStandsInIt) {

@@ -59,7 +59,8 @@ class Engine {
   }
 
   /// Applies `command` on every thread, in the order of the calls; `done` is told when all have applied it, which
-  /// for a gathered push is when its step is complete. `until` is when the sender stops waiting.
+  /// for a gathered push is when its step is complete; the rows of a Shrink are gone through later, in slices. `until`
+  /// is when the sender stops waiting.
   void apply(Command command, std::optional<TimePoint> until, Done done) {
     Ticket ticket = 0;
     {
@@ -72,6 +73,7 @@ class Engine {
           if constexpr (requires { it.ticket; }) it.ticket = ticket;
         },
         command);
+    bool const shrinks = std::holds_alternative<Shrink>(command);
     bool const releases = std::holds_alternative<PushRows>(command) || std::holds_alternative<PushDense>(command);
     auto const shared = std::make_shared<Command const>(std::move(command));
     for (auto& lane : lanes_) {
@@ -86,6 +88,11 @@ class Engine {
         if (!releases || (failed && released.empty())) released.push_back(ticket);
         for (auto const each : released) release(each);
       });
+      if (!shrinks) continue;
+      lane->post(Lane::Chore{[](ShardGroup& group) {
+                               return group.advance_shrink(rows_per_slice) ? Lane::Slice::more : Lane::Slice::done;
+                             },
+                             [] {}});
     }
   }
 

@@ -47,7 +47,8 @@ struct PushRows {
   Ticket ticket;
   std::span<Key const> keys;
   std::span<float const> gradients;
-  std::shared_ptr<void const> keep;  ///< owns what the spans show
+  std::shared_ptr<void const> keep;        ///< owns what the spans show
+  std::span<float const> show_click = {};  ///< shows and clicks of each key in turn; without, each was shown once
 };
 
 /// Gradients of the dense ranges at [first, first + count) in the server's list of the table's ranges.
@@ -77,6 +78,13 @@ struct Leave {
   std::uint32_t trainer;
 };
 
-using Command = std::variant<DeclareSparse, DeclareDense, PushRows, PushDense, AssignDense, Leave>;
+/// A new day, by the caller's count: shows and clicks decay, and rows go whose score is too small or that were not
+/// pushed for too many days, as the table's statistics say. Begins the pass over the rows; advance_shrink() does it.
+struct Shrink {
+  TableId table;
+  std::uint32_t day;
+};
+
+using Command = std::variant<DeclareSparse, DeclareDense, PushRows, PushDense, AssignDense, Leave, Shrink>;
 
 }  // namespace prdist

@@ -13,6 +13,8 @@ namespace prdist {
 
 class RowPool {
  public:
+  static constexpr std::size_t slab_bytes = 64 * 1024;  ///< taken at a time, unless a row is larger
+
   /// Rows of `row_bytes` from `arena`, which must outlive the pool.
   RowPool(Arena& arena, std::size_t row_bytes)
       : arena_(&arena), stride_((std::max<std::size_t>(row_bytes, 1) + 7) / 8 * 8) {}
@@ -50,8 +52,6 @@ class RowPool {
   }
 
  private:
-  static constexpr std::size_t slab_bytes = 64 * 1024;
-
   /// As many rows as there are already, up to a limit: small tables stay small.
   [[nodiscard]] std::size_t next_slab() const noexcept {
     return std::min(std::max<std::size_t>(taken_, 8), std::max<std::size_t>(slab_bytes / stride_, 1));

@@ -83,6 +83,20 @@ class ShardGroup {
 
   [[nodiscard]] std::size_t bytes() const noexcept { return arena_.bytes(); }
 
+  /// About `rows` rows more of the passes that Shrink began; false when none is under way.
+  bool advance_shrink(std::size_t rows) {
+    for (auto& [id, held] : sparse_) {
+      if (held.table.advance_shrink(rows)) return true;
+    }
+    return false;
+  }
+
+  /// Rows of a table that a shrink or the memory ceiling has taken away.
+  [[nodiscard]] std::uint64_t evicted(TableId table) const {
+    auto const it = sparse_.find(table);
+    return it == sparse_.end() ? 0 : it->second.table.evicted();
+  }
+
   /// Sets the marker of a cut: it will hold the rows of all tables exactly as they are now, with all their state,
   /// whatever is applied from here on. An open one is abandoned. `sink` must live until the cut is kept or cancelled.
   void begin_cut(CutKind kind, CutSink& sink) {
@@ -154,7 +168,8 @@ class ShardGroup {
   }
 
   void on(PushRows const& it, std::vector<Ticket>& released) {
-    push(declared(sparse_, it.table), it, released, [&](auto& table) { table.push(it.keys, it.gradients); });
+    push(declared(sparse_, it.table), it, released,
+         [&](auto& table) { table.push(it.keys, it.gradients, it.show_click); });
   }
 
   void on(PushDense const& it, std::vector<Ticket>& released) {
@@ -180,6 +195,15 @@ class ShardGroup {
 
   void on(AssignDense const& it, std::vector<Ticket>&) {
     declared(dense_, it.table).table.assign(it.first, it.count, it.weights);
+  }
+
+  void on(Shrink const& it, std::vector<Ticket>&) {
+    auto& table = declared(sparse_, it.table).table;
+    if (!table.spec().statistics.kept) {
+      throw Error(Errc::table_mismatch, "table '", table.spec().name,
+                  "' cannot be shrunk: it keeps no statistics, declare it with them");
+    }
+    table.begin_shrink(it.day);
   }
 
   void on(Leave const& it, std::vector<Ticket>& released) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One sparse table over all shards of a thread. Requests are worked off in blocks of keys and each block in three
-// stages (find the bucket, find the row, use the row), each prefetching for the next: the cost of a random row is then
-// its memory bandwidth and not its latency.
+// One sparse table over all shards of a thread: rows are pulled, pushed, cut, loaded and let go. What a table does not
+// ask for is not paid for: rows of floats go from the lookup straight to the optimizer's kernel.
 #pragma once
 
 #include <algorithm>
@@ -10,23 +9,31 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include <prdist/core/error.hpp>
 #include <prdist/core/hash.hpp>
 #include <prdist/core/types.hpp>
 #include <prdist/optim/kernel.hpp>
+#include <prdist/table/admission.hpp>
 #include <prdist/table/arena.hpp>
 #include <prdist/table/command.hpp>
 #include <prdist/table/cut.hpp>
+#include <prdist/table/eviction.hpp>
 #include <prdist/table/gathering.hpp>
+#include <prdist/table/half.hpp>
 #include <prdist/table/initializer.hpp>
 #include <prdist/table/marked_row.hpp>
 #include <prdist/table/placement.hpp>
 #include <prdist/table/row_block.hpp>
+#include <prdist/table/row_layout.hpp>
+#include <prdist/table/row_merger.hpp>
 #include <prdist/table/row_pool.hpp>
+#include <prdist/table/shard_tables.hpp>
 #include <prdist/table/sparse_cut.hpp>
 #include <prdist/table/sparse_table.hpp>
 #include <prdist/table/spec.hpp>
@@ -39,88 +46,79 @@ class SparseShards {
       : spec_(std::move(spec)),
         kernel_(row_kernel(spec_.optimizer)),
         stream_(stream_of(spec_.seed, hash_name(spec_.name))),
-        owned_(owned),
-        all_owned_(owned.all()),
-        row_bytes_(row_floats(spec_.optimizer, spec_.dim) * sizeof(float)),
-        pool_(std::make_unique<RowPool>(arena, row_bytes_)) {
-    for (std::size_t shard = 0; shard < shard_count; ++shard) {
-      index_[shard] = static_cast<std::uint16_t>(tables_.size());
-      if (!owned[shard]) continue;
-      tables_.emplace_back(arena, *pool_, shard_bits);
-      shards_.push_back(static_cast<std::uint16_t>(shard));
+        layout_(spec_),
+        row_bytes_(layout_.bytes()),
+        arena_(&arena),
+        pool_(std::make_unique<RowPool>(arena, row_bytes_)),
+        tables_(arena, *pool_, row_bytes_, owned),
+        merger_(spec_.dim, spec_.statistics.kept) {
+    if (spec_.precision != Precision::fp32) {
+      codec_ = half_codec(spec_.precision);
+      scratch_.resize(row_floats(spec_.optimizer, spec_.dim));
+    }
+    if (spec_.admission.kind != Admission::Kind::all) {
+      for (std::size_t i = 0; i < tables_.all().size(); ++i) filters_.emplace_back(arena, spec_.admission, stream_);
     }
     renew_marks();
   }
 
   [[nodiscard]] SparseSpec const& spec() const noexcept { return spec_; }
 
-  [[nodiscard]] std::size_t rows() const noexcept {
-    std::size_t sum = 0;
-    for (auto const& table : tables_) sum += table.size();
-    return sum;
-  }
+  [[nodiscard]] std::size_t rows() const noexcept { return tables_.rows(); }
 
   void pull(std::span<Key const> keys, std::span<float> rows) const {
-    auto const bytes = spec_.dim * sizeof(float);
-    in_blocks(keys, [&](Block const& block) {
-      for (std::size_t i = 0; i < block.count; ++i) {
-        auto const position = block.positions[i];
-        auto* const out = rows.data() + position * spec_.dim;
-        if (auto const row = block.rows[i]) {
-          copy(out, row.row(), bytes);
-        } else {
-          fill_first(spec_.init, stream_, keys[position], {out, spec_.dim});
-        }
-      }
-    });
+    if (codec_.expand == nullptr) {
+      auto const bytes = spec_.dim * sizeof(float);
+      pull_by([bytes](float* out, float const* row) { copy(out, row, bytes); }, keys, rows);
+    } else {
+      pull_by([this](float* out, float const* row) { codec_.expand(halves(row), out, spec_.dim); }, keys, rows);
+    }
   }
 
-  void push(std::span<Key const> keys, std::span<float const> gradients) {
-    std::array<float*, block_keys> rows;
-    std::array<float const*, block_keys> of_block;
-    in_blocks(keys, [&](Block const& block) {
-      for (std::size_t i = 0; i < block.count; ++i) {
-        auto const position = block.positions[i];
-        rows[i] = to_change(block.rows[i], block.hashes[i], keys[position]);
-        of_block[i] = gradients.data() + position * spec_.dim;
-      }
-      kernel_(spec_.optimizer, rows.data(), of_block.data(), block.count, spec_.dim);
-    });
+  /// `show_click` as in PushRows. @throws Error table.memory
+  void push(std::span<Key const> keys, std::span<float const> gradients, std::span<float const> show_click = {}) {
+    push_all(keys, gradients, show_click, false);
   }
 
   /// One update per key by the weighted sum of the parts, added in their order.
   void push_weighted(std::vector<std::vector<PushRows>> const& step) {
-    auto const shares = shares_of(step);
-    std::size_t most = 0;
-    for (auto const& part : step) {
-      for (auto const& push : part) most += push.keys.size();
+    merger_.merge(step, [this](std::uint64_t hash) { return tables_.owns(hash); });
+    push_all(merger_.keys(), merger_.gradients(), merger_.show_click(), true);
+  }
+
+  /// Begins the pass of a Shrink, after the rest of one that is still under way.
+  void begin_shrink(std::uint32_t day) {
+    while (advance_shrink(std::numeric_limits<std::size_t>::max())) {
     }
-    merged_keys_.clear();
-    merged_.clear();
-    merged_.reserve(most * spec_.dim);
-    std::size_t slots = 16;
-    while (slots < 2 * most) slots *= 2;
-    merge_index_.assign(slots, 0);
-    for (std::size_t p = 0; p < step.size(); ++p) {
-      for (auto const& push : step[p]) {
-        for (std::size_t i = 0; i < push.keys.size(); ++i) {
-          auto const hash = hash_key(push.keys[i]);
-          if (!owns(hash)) continue;
-          auto* const sum = merged_row(hash, push.keys[i]);
-          auto const* const gradient = push.gradients.data() + i * spec_.dim;
-          for (std::size_t k = 0; k < spec_.dim; ++k) sum[k] += shares[p] * gradient[k];
-        }
+    today_ = day;
+    sweep_ = Sweep{static_cast<std::uint16_t>(sweep_.number + 1), 0, 0};
+  }
+
+  /// About `rows` rows more; false when all are through. A row pushed before its turn decays after that push.
+  bool advance_shrink(std::size_t rows) {
+    if (!spec_.statistics.kept) return false;
+    std::size_t done = 0;
+    for (; sweep_.table < tables_.all().size(); ++sweep_.table, sweep_.segment = 0) {
+      auto& table = tables_.all()[sweep_.table];
+      for (; sweep_.segment < table.segments(); ++sweep_.segment) {
+        if (done >= rows) return true;
+        if (std::exchange(table.sweep_of(sweep_.segment), sweep_.number) == sweep_.number) continue;
+        done += table.rows_in(sweep_.segment) + 1;
+        shrink_segment(table, sweep_.segment);
       }
     }
-    push(merged_keys_, merged_);
+    return false;
   }
+
+  /// Rows that a shrink or the memory ceiling has taken away.
+  [[nodiscard]] std::uint64_t evicted() const noexcept { return evicted_; }
 
   // The cuts of this table, as ShardGroup describes them.
   void begin_cut(CutKind kind, GuardedSink& sink, TableId table) {
-    cut_.begin(kind, sink, table, row_bytes_, tables_);
+    cut_.begin(kind, sink, table, row_bytes_, tables_.all());
     renew_marks();
   }
-  bool advance_cut(std::size_t rows) { return cut_.advance(rows, tables_, shards_); }
+  bool advance_cut(std::size_t rows) { return cut_.advance(rows, tables_.all(), tables_.shards()); }
   void keep_cut() { cut_.keep(); }
   void cancel_cut() { cut_.cancel(); }
 
@@ -131,9 +129,10 @@ class SparseShards {
     for (std::size_t i = 0; i < block.keys.size(); ++i) {
       auto const key = block.keys[i];
       auto const hash = hash_key(key);
-      if (!owns(hash)) continue;
-      auto const row = table_of(hash).find(hash, key);
+      if (!tables_.owns(hash)) continue;
+      auto const row = tables_.of(hash).find(hash, key);
       if (!block.removed) {
+        if (!row) make_room(tables_.of(hash), hash);
         std::memcpy(to_change(row, hash, key), block.rows.data() + i * row_bytes_, row_bytes_);
       } else if (row) {
         erase(hash, key);
@@ -144,46 +143,158 @@ class SparseShards {
   /// Calls `visit(Key, float const* row)` for every row.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    for (auto const& table : tables_) table.for_each(visit);
+    for (auto const& table : tables_.all()) table.for_each(visit);
   }
 
  private:
-  static constexpr std::size_t block_keys = 16;
+  static constexpr std::size_t block_keys = ShardTables::block_keys;
+  using Block = ShardTables::Block;
 
-  /// Keys of owned shards, in the order of the request: where they stand in it, their hashes, their rows or null.
-  struct Block {
-    std::size_t count;
-    std::array<std::size_t, block_keys> positions;
-    std::array<std::uint64_t, block_keys> hashes;
-    std::array<SparseTable::Bucket const*, block_keys> segments;
-    std::array<MarkedRow, block_keys> rows;
+  /// How far a shrink has come.
+  struct Sweep {
+    std::uint16_t number;
+    std::size_t table;
+    std::size_t segment;
   };
 
-  [[nodiscard]] bool owns(std::uint64_t hash) const noexcept { return all_owned_ || owned_[shard_of(hash)]; }
-  [[nodiscard]] SparseTable const& table_of(std::uint64_t hash) const noexcept {
-    return tables_[index_[shard_of(hash)]];
-  }
-  [[nodiscard]] SparseTable& table_of(std::uint64_t hash) noexcept { return tables_[index_[shard_of(hash)]]; }
-
   /// What a row looks like that needs nothing noted before it changes.
-  void renew_marks() { marks_ = marks_of(cut_.epoch()); }
+  void renew_marks() { marks_ = marks_of(cut_.epoch(), spec_.eviction == Eviction::lru); }
+
+  /// Whether rows are floats that the kernels may change in place, and none goes away meanwhile.
+  [[nodiscard]] bool is_plain() const noexcept {
+    if (!filters_.empty() || codec_.expand != nullptr || spec_.statistics.kept) return false;
+    auto const per_key = SparseTable::segment_bytes + std::max(RowPool::slab_bytes, row_bytes_ + 64);
+    return arena_->ceiling() == Arena::most || arena_->has_room(block_keys * per_key);
+  }
+
+  /// `distinct` when no key is there twice.
+  void push_all(std::span<Key const> keys, std::span<float const> gradients, std::span<float const> show_click,
+                bool distinct) {
+    ++pushes_;
+    std::array<float*, block_keys> rows;
+    std::array<float const*, block_keys> of_block;
+    tables_.in_blocks(keys, [&](Block const& block) {
+      bool const plain = is_plain();
+      for (std::size_t i = 0; i < block.count; ++i) {
+        auto const position = block.positions[i];
+        auto const* const gradient = gradients.data() + position * spec_.dim;
+        if (plain) {
+          rows[i] = to_change(block.rows[i], block.hashes[i], keys[position]);
+          of_block[i] = gradient;
+        } else {
+          // Different for every push of a key, and the same however many threads share the step.
+          auto const sighting = mix(pushes_ * 0x9e3779b97f4a7c15ULL + (distinct ? 0 : position));
+          push_one(block.hashes[i], keys[position], gradient, sighting, show_click_of(show_click, position));
+        }
+      }
+      if (plain) kernel_(spec_.optimizer, rows.data(), of_block.data(), block.count, spec_.dim);
+    });
+  }
+
+  template <class Copy>
+  void pull_by(Copy&& copy_row, std::span<Key const> keys, std::span<float> rows) const {
+    tables_.in_blocks(keys, [&](Block const& block) {
+      for (std::size_t i = 0; i < block.count; ++i) {
+        auto const position = block.positions[i];
+        auto* const out = rows.data() + position * spec_.dim;
+        if (auto const row = block.rows[i]) {
+          copy_row(out, row.row());
+        } else {
+          fill_first(spec_.init, stream_, keys[position], {out, spec_.dim});
+        }
+      }
+    });
+  }
+
+  static std::uint16_t const* halves(float const* row) noexcept { return reinterpret_cast<std::uint16_t const*>(row); }
+
+  /// A push of one key, with all that a table may ask for.
+  void push_one(std::uint64_t hash, Key key, float const* gradient, std::uint64_t sighting,
+                std::pair<float, float> shown) {
+    auto& table = tables_.of(hash);
+    auto const found = table.find(hash, key);
+    if (!found) {
+      if (!filters_.empty() && !filters_[tables_.index_of(hash)].admits(hash, key, sighting)) return;
+      make_room(table, hash);
+    }
+    auto* const row = to_change(found, hash, key);
+    if (codec_.expand == nullptr) {
+      kernel_(spec_.optimizer, &row, &gradient, 1, spec_.dim);
+    } else {
+      auto* const wide = scratch_.data();
+      codec_.expand(halves(row), wide, spec_.dim);
+      std::memcpy(wide + spec_.dim, layout_.state(row), layout_.state_bytes);
+      kernel_(spec_.optimizer, &wide, &gradient, 1, spec_.dim);
+      store_wide(row, mix(stream_ ^ hash) ^ sighting);
+    }
+    if (!spec_.statistics.kept) return;
+    auto const [show, click] = shown;
+    auto known = layout_.statistics(row);
+    known.show += show;
+    known.click += click;
+    known.delta_score += score_of(spec_.statistics, show, click);
+    known.day = today_;
+    layout_.set_statistics(row, known);
+  }
+
+  /// The row of floats in the work space, as the table keeps it.
+  void store_wide(float* row, std::uint64_t noise) {
+    codec_.round(scratch_.data(), reinterpret_cast<std::uint16_t*>(row), spec_.dim, noise);
+    std::memcpy(layout_.state(row), scratch_.data() + spec_.dim, layout_.state_bytes);
+  }
+
+  /// Lets rows go when the memory ceiling leaves no room for one more. @throws Error table.memory when none may.
+  void make_room(SparseTable& table, std::uint64_t hash) {
+    if (pool_->has_room() && (!table.is_full(hash) || arena_->has_room(SparseTable::segment_bytes))) return;
+    auto const victims = choose_victims(table, hash, spec_, layout_);
+    if (victims.empty()) {
+      throw Error(Errc::table_memory, "table '", spec_.name,
+                  "' has no room for another row: the tables of this thread are at ", arena_->bytes() >> 20,
+                  " MiB of their ceiling of ", arena_->ceiling() >> 20, " MiB, this one with ", rows(),
+                  " rows, of which none may go by its eviction policy '", name_of(spec_.eviction),
+                  "': raise the ceiling, choose another policy, or use more servers");
+    }
+    for (auto const key : victims) erase(hash_key(key), key);
+    evicted_ += victims.size();
+  }
+
+  void shrink_segment(SparseTable& table, std::size_t segment) {
+    auto const& policy = spec_.statistics;
+    doomed_.clear();
+    table.for_each_in(segment, [&](Key key, MarkedRow& row) {
+      auto known = layout_.statistics(row.row());
+      auto const unseen = today_ > known.day ? today_ - known.day : 0;
+      auto const decayed = score_of(policy, known.show * policy.decay, known.click * policy.decay);
+      if (decayed < policy.delete_below || unseen > policy.unseen_days) {
+        doomed_.push_back(key);
+      } else if (policy.decay != 1) {
+        cut_.before_change(table, hash_key(key), key, row);
+        row.mark(marks_of(cut_.epoch(), row.used()));
+        known.show *= policy.decay;
+        known.click *= policy.decay;
+        layout_.set_statistics(row.row(), known);
+      }
+    });
+    for (auto const key : doomed_) erase(hash_key(key), key);
+    evicted_ += doomed_.size();
+  }
 
   /// The row of `key`, free to be changed: `found` is what a search gave a while ago.
   [[nodiscard]] float* to_change(MarkedRow found, std::uint64_t hash, Key key) {
     if (!found) return find_or_insert(hash, key);
-    if (((found.word ^ marks_) & MarkedRow::epoch_bits) != 0) note_change(hash, key);
+    if (((found.word ^ marks_) & ~MarkedRow::address_bits) != 0) note_change(hash, key);
     return found.row();
   }
 
   void note_change(std::uint64_t hash, Key key) {
-    auto& table = table_of(hash);
+    auto& table = tables_.of(hash);
     auto& row = table.marks(hash, key);
     cut_.before_change(table, hash, key, row);
     row.mark(marks_);
   }
 
   void erase(std::uint64_t hash, Key key) {
-    auto& table = table_of(hash);
+    auto& table = tables_.of(hash);
     cut_.before_change(table, hash, key, table.marks(hash, key));
     cut_.removed().erased(key);
     table.erase(hash, key);
@@ -191,51 +302,19 @@ class SparseShards {
 
   /// For a key that had no row when its block was looked up; it may stand twice in there.
   [[nodiscard]] float* find_or_insert(std::uint64_t hash, Key key) {
-    auto& table = table_of(hash);
+    auto& table = tables_.of(hash);
     if (auto const row = table.find(hash, key)) return row.row();
-    auto* const row = table.insert(hash, key, marks_);
+    auto* const row = table.insert(hash, key, marks_of(cut_.epoch()));
     cut_.removed().inserted(key);
-    fill_first(spec_.init, stream_, key, {row, spec_.dim});
-    write_first_state(spec_.optimizer, row, spec_.dim);
-    return row;
-  }
-
-  /// Calls `use(Block&)` for each block of the keys that are ours. Three blocks are on their way at a time, one in
-  /// each stage, so that memory has the time of three stages to answer a prefetch.
-  template <class Use>
-  void in_blocks(std::span<Key const> keys, Use&& use) const {
-    auto const row_lines = std::min<std::size_t>((row_bytes_ + 63) / 64, 4);
-    std::size_t next = 0;
-    auto const find_buckets = [&](Block& block) {
-      block.count = 0;
-      for (; next < keys.size() && block.count < block_keys; ++next) {
-        auto const hash = hash_key(keys[next]);
-        if (!owns(hash)) continue;
-        auto const* const segment = table_of(hash).segment_of(hash);
-        __builtin_prefetch(segment + SparseTable::home(hash));
-        block.segments[block.count] = segment;
-        block.positions[block.count] = next;
-        block.hashes[block.count++] = hash;
-      }
-    };
-    auto const find_rows = [&](Block& block) {
-      for (std::size_t i = 0; i < block.count; ++i) {
-        block.rows[i] = SparseTable::find(block.segments[i], block.hashes[i], keys[block.positions[i]]);
-        auto const* const row = block.rows[i].row();
-        for (std::size_t line = 0; line < row_lines; ++line) __builtin_prefetch(row + line * 16);
-      }
-    };
-    std::array<Block, 3> blocks;
-    blocks[0].count = blocks[1].count = 0;
-    for (std::size_t turn = 2;; ++turn) {
-      auto& newest = blocks[turn % 3];
-      auto& middle = blocks[(turn + 2) % 3];
-      auto& oldest = blocks[(turn + 1) % 3];
-      find_buckets(newest);
-      find_rows(middle);
-      use(oldest);
-      if (newest.count + middle.count == 0) break;
+    if (codec_.expand == nullptr) {
+      fill_first(spec_.init, stream_, key, {row, spec_.dim});
+      write_first_state(spec_.optimizer, row, spec_.dim);
+    } else {
+      fill_first(spec_.init, stream_, key, {scratch_.data(), spec_.dim});
+      write_first_state(spec_.optimizer, scratch_.data(), spec_.dim);
+      store_wide(row, mix(stream_ ^ hash));
     }
+    return row;
   }
 
   static void copy(float* out, float const* row, std::size_t bytes) noexcept {
@@ -248,36 +327,26 @@ class SparseShards {
     }
   }
 
-  /// The sum of `key` in this step, zero at first.
-  [[nodiscard]] float* merged_row(std::uint64_t hash, Key key) {
-    auto const mask = merge_index_.size() - 1;
-    for (std::size_t i = hash & mask;; i = (i + 1) & mask) {
-      auto& entry = merge_index_[i];
-      if (entry == 0) {
-        merged_keys_.push_back(key);
-        merged_.resize(merged_.size() + spec_.dim, 0.0F);
-        entry = static_cast<std::uint32_t>(merged_keys_.size());
-      }
-      if (merged_keys_[entry - 1] == key) return merged_.data() + (entry - 1) * spec_.dim;
-    }
-  }
-
   SparseSpec spec_;
   RowKernel kernel_;
   std::uint64_t stream_;
-  std::bitset<shard_count> owned_;
-  bool all_owned_;
+  RowLayout layout_;
   std::size_t row_bytes_;
-  std::array<std::uint16_t, shard_count> index_{};
+  HalfCodec codec_{};  ///< of nothing when rows are fp32
+  Arena* arena_;
   std::unique_ptr<RowPool> pool_;
-  std::vector<SparseTable> tables_;
-  std::vector<std::uint16_t> shards_;  ///< of each of them
+  ShardTables tables_;
+  std::vector<AdmissionFilter> filters_;  ///< one for each of them, or none
   SparseCut cut_;
   std::uint64_t marks_ = 0;
-  // Work space of push_weighted(), kept for its memory.
-  std::vector<Key> merged_keys_;
-  std::vector<float> merged_;
-  std::vector<std::uint32_t> merge_index_;
+  std::uint64_t pushes_ = 0;
+  std::uint64_t evicted_ = 0;
+  std::uint32_t today_ = 0;
+  Sweep sweep_{0, shard_count, 0};
+  RowMerger merger_;
+  // Work space, kept for its memory: a row in floats, keys that a shrink takes away.
+  std::vector<float> scratch_;
+  std::vector<Key> doomed_;
 };
 
 }  // namespace prdist

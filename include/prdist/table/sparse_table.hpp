@@ -39,7 +39,7 @@ class SparseTable {
   /// Segments from `arena` and rows from `pool`, which must outlive the table. Keys in the table share the top
   /// `used_bits` bits of their hash.
   SparseTable(Arena& arena, RowPool& pool, unsigned used_bits) : arena_(&arena), pool_(&pool), used_bits_(used_bits) {
-    segments_.push_back({new_segment(), 0, 0, 0});
+    segments_.push_back({new_segment(), 0, 0, 0, 0});
     directory_.push_back(segments_[0].buckets);
     owner_.push_back(0);
   }
@@ -96,17 +96,20 @@ class SparseTable {
   }
 
   // Segments by number, for whoever goes over the table a piece at a time. They keep their rows until they split, and
-  // then the new one is the last. A segment remembers by a number which round it was part of, and hands that on.
+  // then the new one is the last. A segment remembers by numbers the last cut and the last sweep it was part of, and
+  // hands them on.
   [[nodiscard]] std::size_t segments() const noexcept { return segments_.size(); }
   [[nodiscard]] std::size_t segment_index(std::uint64_t hash) const noexcept { return owner_[index_of(hash)]; }
   [[nodiscard]] std::size_t rows_in(std::size_t segment) const noexcept { return segments_[segment].count; }
   [[nodiscard]] CutEpoch& round_of(std::size_t segment) noexcept { return segments_[segment].round; }
+  [[nodiscard]] std::uint16_t& sweep_of(std::size_t segment) noexcept { return segments_[segment].sweep; }
 
-  /// Calls `visit(Key, MarkedRow&)` for the rows of one segment; none may be inserted or erased meanwhile.
+  /// Calls `visit(Key, MarkedRow&)` for the rows of one segment, from bucket `first` on and around; none may be
+  /// inserted or erased meanwhile.
   template <class Visit>
-  void for_each_in(std::size_t segment, Visit&& visit) const {
+  void for_each_in(std::size_t segment, Visit&& visit, std::size_t first = 0) const {
     for (std::size_t b = 0; b < segment_buckets; ++b) {
-      for (auto& slot : segments_[segment].buckets[b].slots) {
+      for (auto& slot : segments_[segment].buckets[(first + b) % segment_buckets].slots) {
         if (slot.row) visit(slot.key, slot.row);
       }
     }
@@ -125,13 +128,14 @@ class SparseTable {
 
  private:
   static constexpr std::size_t segment_slots = segment_buckets * bucket_slots;
-  static constexpr std::uint32_t split_at = segment_slots * 13 / 16;
+  static constexpr std::uint16_t split_at = segment_slots * 13 / 16;
 
   struct Segment {
     Bucket* buckets;
-    std::uint32_t count;
+    std::uint16_t count;
     std::uint16_t depth;
     CutEpoch round;
+    std::uint16_t sweep;
   };
 
   [[nodiscard]] static unsigned equal_slots(Slot const (&slots)[bucket_slots], Key key) noexcept {
@@ -222,7 +226,8 @@ class SparseTable {
       ++depth_;
     }
     auto const other = static_cast<std::uint32_t>(segments_.size());
-    segments_.push_back({new_segment(), 0, static_cast<std::uint16_t>(depth + 1), segments_[which].round});
+    auto const& parent = segments_[which];
+    segments_.push_back({new_segment(), 0, static_cast<std::uint16_t>(depth + 1), parent.round, parent.sweep});
     auto& left = segments_[which];
     auto& right = segments_[other];
     left.depth = right.depth;

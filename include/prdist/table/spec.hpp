@@ -12,6 +12,7 @@
 #include <prdist/core/types.hpp>
 #include <prdist/optim/optimizer.hpp>
 #include <prdist/table/initializer.hpp>
+#include <prdist/table/row_policy.hpp>
 
 namespace prdist {
 
@@ -41,6 +42,10 @@ struct SparseSpec {
   Initializer init{};
   ApplyRule apply = ApplyRule::immediate;
   std::uint64_t seed = 0;
+  Precision precision = Precision::fp32;
+  Admission admission{};
+  Statistics statistics{};
+  Eviction eviction = Eviction::none;
 
   friend bool operator==(SparseSpec const&, SparseSpec const&) = default;
 };

@@ -12,6 +12,7 @@
 
 #include <prdist/table/json_fields.ipp>
 #include <prdist/table/optimizer_json.ipp>
+#include <prdist/table/row_policy_json.ipp>
 #include <prdist/table/spec_json.hpp>
 
 namespace prdist {
@@ -65,13 +66,15 @@ inline ApplyRule read_apply(FieldReader& reader) {
 }
 
 inline boost::json::object json_of(SparseSpec const& spec) {
-  return {{"name", spec.name},
-          {"kind", "sparse"},
-          {"dim", spec.dim},
-          {"optimizer", json_of(spec.optimizer)},
-          {"init", json_of(spec.init)},
-          {"apply", name_of(spec.apply)},
-          {"seed", spec.seed}};
+  boost::json::object object{{"name", spec.name},
+                             {"kind", "sparse"},
+                             {"dim", spec.dim},
+                             {"optimizer", json_of(spec.optimizer)},
+                             {"init", json_of(spec.init)},
+                             {"apply", name_of(spec.apply)},
+                             {"seed", spec.seed}};
+  write_policies(object, spec);
+  return object;
 }
 
 inline boost::json::object json_of(DenseSpec const& spec) {
@@ -143,6 +146,7 @@ PRDIST_DECL Result<void> check(AnySpec const& spec) {
       return wrong("dim is ", sparse->dim, ", between 1 and ", detail::most_dim, " are allowed");
     }
     if (!detail::finite(sparse->init)) return wrong("a number of its initializer is not finite");
+    if (auto const what = detail::wrong_policies(*sparse); !what.empty()) return wrong(what);
   } else {
     auto const& dense = std::get<DenseSpec>(spec);
     if (dense.parts.size() > detail::most_parts)
@@ -182,6 +186,7 @@ PRDIST_DECL Result<AnySpec> spec_from_json(std::string_view text) {
     sparse.optimizer = detail::read_optimizer(reader);
     sparse.init = detail::read_initializer(reader);
     sparse.apply = detail::read_apply(reader);
+    detail::read_policies(reader, sparse);
     spec = std::move(sparse);
   } else if (kind == "dense") {
     DenseSpec dense{.name = name};

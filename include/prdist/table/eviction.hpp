@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who goes first when there is no room. Victims are chosen within one segment of a table, that of the key which needs
+// the room: a few hundred rows are a fair sample of all, and the search costs the same however large the table is.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <prdist/core/types.hpp>
+#include <prdist/table/marked_row.hpp>
+#include <prdist/table/row_layout.hpp>
+#include <prdist/table/row_policy.hpp>
+#include <prdist/table/sparse_table.hpp>
+
+namespace prdist {
+
+/// About a sixteenth of the keys in the segment of `hash`, at least one if it has any: those that go first by the
+/// policy. With lru this is a turn of the clock's hand, which starts where the hash says: who was pushed since the last
+/// one gets away with losing the mark.
+[[nodiscard]] inline std::vector<Key> choose_victims(SparseTable const& table, std::uint64_t hash,
+                                                     SparseSpec const& spec, RowLayout const& layout) {
+  auto const segment = table.segment_index(hash);
+  auto const most = std::min(table.rows_in(segment), table.rows_in(segment) / 16 + 1);
+  std::vector<Key> victims;
+  if (spec.eviction == Eviction::none) return victims;
+  if (spec.eviction == Eviction::lru) {
+    auto const turn = [&](Key key, MarkedRow& row) {
+      if (victims.size() >= most) return;
+      if (row.used()) {
+        row.word &= ~MarkedRow::used_bit;
+      } else {
+        victims.push_back(key);
+      }
+    };
+    table.for_each_in(segment, turn, SparseTable::home(hash));
+    if (victims.empty()) table.for_each_in(segment, turn, SparseTable::home(hash));
+    return victims;
+  }
+  std::vector<std::pair<float, Key>> rows;
+  rows.reserve(table.rows_in(segment));
+  table.for_each_in(segment, [&](Key key, MarkedRow const& row) {
+    auto const known = layout.statistics(row.row());
+    rows.emplace_back(spec.eviction == Eviction::unseen ? static_cast<float>(known.day)
+                                                        : score_of(spec.statistics, known.show, known.click),
+                      key);
+  });
+  std::sort(rows.begin(), rows.end());
+  for (std::size_t i = 0; i < most; ++i) victims.push_back(rows[i].second);
+  return victims;
+}
+
+}  // namespace prdist
