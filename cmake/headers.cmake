@@ -74,7 +74,6 @@ prdist_component(prdist
     include/prdist/optim/shared_adam.hpp
     include/prdist/optim/sign.hpp
     include/prdist/server/background.hpp
-    include/prdist/server/barrier.hpp
     include/prdist/server/block_queue.hpp
     include/prdist/server/catalog.hpp
     include/prdist/server/cut_call.hpp

@@ -14,6 +14,13 @@ using Key = std::uint64_t;
 using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<std::byte const>;
 
+namespace detail {
+
+/// Eight floats. The compiler lowers it to what the instruction set at hand has: one register or two.
+using Vec8 = float __attribute__((vector_size(32)));
+
+}  // namespace detail
+
 template <class Value>
 [[nodiscard]] ConstBytes bytes_of(std::span<Value const> values) noexcept {
   return std::as_bytes(values);

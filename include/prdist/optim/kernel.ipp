@@ -10,14 +10,12 @@
 #include <cstddef>
 #include <cstring>
 
+#include <prdist/core/types.hpp>
 #include <prdist/optim/kernel.hpp>
 
 namespace prdist {
 
 namespace detail {
-
-/// Eight floats. The compiler lowers it to what the instruction set at hand has: one register or two.
-using Vec8 = float __attribute__((vector_size(32)));
 
 struct CpuSqrt {
   [[gnu::always_inline]] void operator()(float& x) const { x = std::sqrt(x); }

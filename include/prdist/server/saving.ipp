@@ -16,6 +16,7 @@
 #include <prdist/checkpoint/part_writer.hpp>
 #include <prdist/server/block_queue.hpp>
 #include <prdist/server/saving.hpp>
+#include <prdist/table/row_layout.hpp>
 
 namespace prdist {
 
@@ -34,11 +35,22 @@ namespace detail {
   if (rule(here) != rule(saved)) return differs("the optimizer", rule(here), rule(saved));
   if (auto const* const mine = std::get_if<SparseSpec>(&here)) {
     auto const& theirs = std::get<SparseSpec>(saved);
-    return mine->dim == theirs.dim ? std::string() : differs("dim", mine->dim, theirs.dim);
+    if (mine->dim != theirs.dim) return differs("dim", mine->dim, theirs.dim);
+    if (mine->precision != theirs.precision) {
+      return differs("the precision", name_of(mine->precision), name_of(theirs.precision));
+    }
+    if (auto const own = RowLayout(*mine).bytes(), other = RowLayout(theirs).bytes(); own != other) {
+      return differs("the size of a row with its schedule and statistics", own, other);
+    }
+    return {};
   }
   auto const& mine = std::get<DenseSpec>(here);
   auto const& theirs = std::get<DenseSpec>(saved);
-  return mine.size() == theirs.size() ? std::string() : differs("size", mine.size(), theirs.size());
+  if (mine.size() != theirs.size()) return differs("the size", mine.size(), theirs.size());
+  if (auto const own = row_floats(mine.optimizer, 1), other = row_floats(theirs.optimizer, 1); own != other) {
+    return "one has a learning-rate schedule and the other none";
+  }
+  return {};
 }
 
 /// Bounds how many blocks are on their way into the engine, and keeps the first thing that went wrong.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include <prdist/core/types.hpp>
 #include <prdist/optim/kernel.hpp>
 #include <prdist/table/row_policy.hpp>
 
