@@ -10,6 +10,7 @@ prdist_component(prdist
     include/prdist/core/endpoint.hpp
     include/prdist/core/error.hpp
     include/prdist/core/hash.hpp
+    include/prdist/core/histogram.hpp
     include/prdist/core/log.hpp
     include/prdist/core/runtime.hpp
     include/prdist/core/text.hpp
@@ -30,7 +31,11 @@ prdist_component(prdist
     include/prdist/fleet.hpp
     include/prdist/fleet/distributed_optimizer.hpp
     include/prdist/fleet/fleet.hpp
+    include/prdist/fleet/flight.hpp
+    include/prdist/fleet/geo_copy.hpp
     include/prdist/fleet/key_index.hpp
+    include/prdist/fleet/lane.hpp
+    include/prdist/fleet/model_tables.hpp
     include/prdist/fleet/options.hpp
     include/prdist/fleet/roles.hpp
     include/prdist/fleet/run_main.hpp
@@ -42,12 +47,19 @@ prdist_component(prdist
     include/prdist/optim/sgd.hpp
     include/prdist/server/barrier.hpp
     include/prdist/server/catalog.hpp
+    include/prdist/server/clocks.hpp
     include/prdist/server/engine.hpp
     include/prdist/server/server.hpp
     include/prdist/server/trainers.hpp
+    include/prdist/server/versions.hpp
     include/prdist/strategy/async.hpp
+    include/prdist/strategy/by_name.hpp
+    include/prdist/strategy/geo.hpp
+    include/prdist/strategy/half_async.hpp
+    include/prdist/strategy/ssp.hpp
     include/prdist/strategy/sync.hpp
     include/prdist/table/arena.hpp
+    include/prdist/table/changed_rows.hpp
     include/prdist/table/command.hpp
     include/prdist/table/dense_table.hpp
     include/prdist/table/gathering.hpp
@@ -60,7 +72,10 @@ prdist_component(prdist
     include/prdist/table/spec.hpp
     include/prdist/table/spec_json.hpp
     include/prdist/trainer/client.hpp
+    include/prdist/trainer/local_copy.hpp
+    include/prdist/trainer/meeting.hpp
     include/prdist/trainer/operation.hpp
+    include/prdist/trainer/team.hpp
     include/prdist/transport/beast.hpp
     include/prdist/transport/memory.hpp
     include/prdist/transport/tcp.hpp
@@ -73,8 +88,10 @@ prdist_component(prdist
   IMPL
     include/prdist/server/server.ipp
     include/prdist/server/session.ipp
+    include/prdist/server/session_base.ipp
     include/prdist/table/spec_json.ipp
     include/prdist/trainer/client.ipp
+    include/prdist/trainer/client_control.ipp
     include/prdist/trainer/link.ipp
     include/prdist/transport/beast.ipp
     include/prdist/transport/frame_stream.ipp

@@ -23,6 +23,7 @@
 #include <prdist/core/runtime.hpp>
 #include <prdist/server/barrier.hpp>
 #include <prdist/server/catalog.hpp>
+#include <prdist/server/clocks.hpp>
 #include <prdist/server/engine.hpp>
 #include <prdist/server/trainers.hpp>
 #include <prdist/table/placement.hpp>
@@ -44,7 +45,8 @@ struct ServerOptions {
 
 namespace detail {
 class Session;
-}
+class SessionBase;
+}  // namespace detail
 
 class Server : public std::enable_shared_from_this<Server> {
  public:
@@ -64,11 +66,15 @@ class Server : public std::enable_shared_from_this<Server> {
   /// a trainer was lost.
   [[nodiscard]] int wait();
 
+  /// Lets every thread that waits for slower ones ask again, because something else comes before its next step.
+  void release_clocks() { clocks_.look_again(); }
+
   /// Ends wait() early, for Ctrl-C: exit code 143. Any thread.
   void stop();
 
  private:
   friend class detail::Session;
+  friend class detail::SessionBase;
 
   void tick();
   void end_if_over();
@@ -86,6 +92,7 @@ class Server : public std::enable_shared_from_this<Server> {
   Catalog catalog_;
   Trainers trainers_;
   Barriers barriers_;
+  Clocks clocks_;
   std::mutex sessions_mutex_;
   std::vector<std::weak_ptr<detail::Session>> sessions_;
   std::atomic<bool> stopped_ = false;

@@ -77,6 +77,13 @@ struct Leave {
   std::uint32_t trainer;
 };
 
-using Command = std::variant<DeclareSparse, DeclareDense, PushRows, PushDense, AssignDense, Leave>;
+/// The trainer has heard of every change of an adding table up to `change`: the record of them may go.
+struct Heard {
+  TableId table;
+  std::uint32_t trainer;
+  std::uint64_t change;
+};
+
+using Command = std::variant<DeclareSparse, DeclareDense, PushRows, PushDense, AssignDense, Leave, Heard>;
 
 }  // namespace prdist

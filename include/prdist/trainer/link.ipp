@@ -15,8 +15,9 @@ class Link final : public FrameSink {
 
   struct Request {
     std::shared_ptr<Operation> operation;
-    std::vector<Bytes> in;          ///< where the payload of the answer goes
-    std::function<void()> arrived;  ///< called when it is there
+    std::vector<Bytes> in;                          ///< where the payload of the answer goes
+    std::function<void(Header const&)> arrived;     ///< called when it is there
+    std::shared_ptr<std::vector<std::byte>> whole;  ///< takes a payload of any size instead of `in`
   };
 
   /// Before a connection is made for this link: what was wrong with the last one is forgotten.
@@ -65,6 +66,10 @@ class Link final : public FrameSink {
       failure_piece_[0] = Bytes(failure_);
       return std::span<Bytes const>(failure_piece_);
     }
+    if (auto& whole = it->second.whole; whole && header.kind == Kind::reply) {
+      whole->resize(static_cast<std::size_t>(header.payload));
+      it->second.in = {Bytes(*whole)};
+    }
     std::size_t expected = 0;
     for (auto const& piece : it->second.in) expected += piece.size();
     if (header.kind != Kind::reply || header.payload != expected) {
@@ -87,7 +92,7 @@ class Link final : public FrameSink {
       auto const error = decode_failure(failure_);
       return request.operation->complete(server_, &error);
     }
-    if (request.arrived) request.arrived();
+    if (request.arrived) request.arrived(header);
     request.operation->complete(server_, nullptr);
   }
 
