@@ -27,6 +27,7 @@ prdist_component(prdist
     include/prdist/core/endpoint.hpp
     include/prdist/core/error.hpp
     include/prdist/core/hash.hpp
+    include/prdist/core/histogram.hpp
     include/prdist/core/log.hpp
     include/prdist/core/runtime.hpp
     include/prdist/core/stop_signal.hpp
@@ -51,7 +52,11 @@ prdist_component(prdist
     include/prdist/fleet/checkpointer.hpp
     include/prdist/fleet/distributed_optimizer.hpp
     include/prdist/fleet/fleet.hpp
+    include/prdist/fleet/flight.hpp
+    include/prdist/fleet/geo_copy.hpp
     include/prdist/fleet/key_index.hpp
+    include/prdist/fleet/lane.hpp
+    include/prdist/fleet/model_tables.hpp
     include/prdist/fleet/options.hpp
     include/prdist/fleet/roles.hpp
     include/prdist/fleet/run_main.hpp
@@ -76,6 +81,7 @@ prdist_component(prdist
     include/prdist/server/background.hpp
     include/prdist/server/block_queue.hpp
     include/prdist/server/catalog.hpp
+    include/prdist/server/clocks.hpp
     include/prdist/server/cut_call.hpp
     include/prdist/server/engine.hpp
     include/prdist/server/lane.hpp
@@ -83,10 +89,16 @@ prdist_component(prdist
     include/prdist/server/saving.hpp
     include/prdist/server/server.hpp
     include/prdist/server/trainers.hpp
+    include/prdist/server/versions.hpp
     include/prdist/strategy/async.hpp
+    include/prdist/strategy/by_name.hpp
+    include/prdist/strategy/geo.hpp
+    include/prdist/strategy/half_async.hpp
+    include/prdist/strategy/ssp.hpp
     include/prdist/strategy/sync.hpp
     include/prdist/table/admission.hpp
     include/prdist/table/arena.hpp
+    include/prdist/table/changed_rows.hpp
     include/prdist/table/command.hpp
     include/prdist/table/cut.hpp
     include/prdist/table/dense_table.hpp
@@ -112,7 +124,10 @@ prdist_component(prdist
     include/prdist/table/spec_json.hpp
     include/prdist/trainer/client.hpp
     include/prdist/trainer/cut_wish.hpp
+    include/prdist/trainer/local_copy.hpp
+    include/prdist/trainer/meeting.hpp
     include/prdist/trainer/operation.hpp
+    include/prdist/trainer/team.hpp
     include/prdist/transport/beast.hpp
     include/prdist/transport/memory.hpp
     include/prdist/transport/tcp.hpp
@@ -130,11 +145,13 @@ prdist_component(prdist
     include/prdist/server/saving.ipp
     include/prdist/server/server.ipp
     include/prdist/server/session.ipp
+    include/prdist/server/session_base.ipp
     include/prdist/table/json_fields.ipp
     include/prdist/table/optimizer_json.ipp
     include/prdist/table/row_policy_json.ipp
     include/prdist/table/spec_json.ipp
     include/prdist/trainer/client.ipp
+    include/prdist/trainer/client_control.ipp
     include/prdist/trainer/client_job.ipp
     include/prdist/trainer/link.ipp
     include/prdist/transport/beast.ipp

@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,7 +43,8 @@ struct Settings {
   double rate = 1e-3;
   std::uint64_t seed = 1;
   std::uint64_t rows = 0;
-  std::size_t in_flight = Async{}.in_flight;
+  StrategyNumbers numbers;
+  TrainOptions threads;
   bool single = false;
   bool skip_broken_lines = false;
 };
@@ -71,21 +73,27 @@ class Training {
   Training(Settings const& settings, std::vector<std::string> files, std::uint64_t total)
       : settings_(settings), reader_(std::move(files), reader_options(settings)), total_(total) {}
 
-  template <class Step>
-  void run(Step&& step) {
+  /// `train(next, told)` trains on what `next` gives, batch by batch, and tells of each.
+  template <class Train>
+  void run(Train&& train) {
     auto const start = now();
     double said = start;
-    for (std::size_t epoch = 0; epoch < settings_.epochs; ++epoch) {
-      for (auto const& batch : reader_) {
-        loss_ += step(batch);
-        ++steps_;
-        examples_ += batch.size();
-        if (auto const t = now(); t - said > 0.2) {
-          said = t;
-          tell(t - start, "train");
-        }
+    auto const next = [&]() -> std::optional<Batch> {
+      for (Batch batch; epoch_ < settings_.epochs; reader_.start_epoch(++epoch_)) {
+        if (reader_.next(batch)) return batch;
       }
-    }
+      return std::nullopt;
+    };
+    auto const told = [&](double loss, std::size_t examples) {
+      loss_ += loss;
+      ++steps_;
+      examples_ += examples;
+      if (auto const t = now(); t - said > 0.2) {
+        said = t;
+        tell(t - start, "train");
+      }
+    };
+    train(next, told);
     seconds_ = now() - start;
     tell(seconds_, "trained");
     log(Level::info, "trained on ", examples_, " examples in ", rounded(seconds_, 1),
@@ -111,6 +119,7 @@ class Training {
   Settings const& settings_;
   SlotReader reader_;
   std::uint64_t total_;
+  std::size_t epoch_ = 0;
   std::uint64_t steps_ = 0;
   std::uint64_t examples_ = 0;
   double loss_ = 0;
@@ -166,7 +175,9 @@ int train_single(Settings const& settings, Model model) {
   Optimizer const rule = Adam{.rate = static_cast<float>(settings.rate)};
   nn::LocalTrainer trainer(std::move(model), rule, rule, settings.seed);
   Training training(settings, expand_files(settings.train).value(), settings.rows);
-  training.run([&](Batch const& batch) { return trainer.step(batch); });
+  training.run([&](auto& next, auto& told) {
+    while (auto const batch = next()) told(trainer.step(*batch), batch->size());
+  });
   write_result(settings, "one process", "", static_cast<double>(training.examples()), training.seconds(),
                evaluate(settings, [&](Batch const& batch, std::span<float> out) { trainer.predict(batch, out); }));
   return 0;
@@ -198,12 +209,10 @@ void save(Settings const& settings, Client& servers, Model const& model, std::ve
   log(Level::info, "model of ", dense.size(), " dense weights and ", keys.size(), " keys saved to ", settings.save_dir);
 }
 
-template <class StrategyChoice, class TransportChoice, class Model>
-int train_fleet(Settings const& settings, Model model) {
+template <class TransportChoice, class StrategyChoice, class Model>
+int train_fleet(Settings const& settings, StrategyChoice strategy, Model model) {
   auto options = options_from_env();
   options.seed = settings.seed;
-  StrategyChoice strategy;
-  if constexpr (std::is_same_v<StrategyChoice, Async>) strategy.in_flight = settings.in_flight;
   Fleet<Strategy<StrategyChoice>, Transport<TransportChoice>> fleet{roles_from_env(), strategy, options};
   auto optimizer = fleet.distributed_optimizer(Adam{.rate = static_cast<float>(settings.rate)});
   if (fleet.is_server()) {
@@ -220,8 +229,11 @@ int train_fleet(Settings const& settings, Model model) {
   fleet.client().barrier("start");
   auto const start = now();
   Training training(settings, files, settings.rows / roles.workers);
-  training.run([&](Batch const& batch) { return optimizer.minimize(model, batch); });
+  training.run([&](auto& next, auto& told) { optimizer.train(model, next, told, settings.threads); });
   optimizer.finish();  // files may be uneven: who has finished must not keep the others waiting in a step
+  if (auto const stale = optimizer.staleness(); stale->count() != 0) {
+    log(Level::info, "staleness of its pushes: mean ", rounded(stale->mean(), 2), ", at most ", stale->most());
+  }
   fleet.client().barrier("trained");
   if (roles.index == 0) {
     auto const seconds = now() - start;
@@ -240,13 +252,10 @@ int train_fleet(Settings const& settings, Model model) {
 template <class Model>
 int train(Settings const& settings, Model model) {
   if (settings.single) return train_single(settings, std::move(model));
-  bool const sync = settings.strategy == "sync";
-  if (settings.transport == "tcp") {
-    return sync ? train_fleet<Sync, Tcp>(settings, std::move(model))
-                : train_fleet<Async, Tcp>(settings, std::move(model));
-  }
-  return sync ? train_fleet<Sync, Beast>(settings, std::move(model))
-              : train_fleet<Async, Beast>(settings, std::move(model));
+  return with_strategy(settings.strategy, settings.numbers, [&](auto strategy) {
+    return settings.transport == "tcp" ? train_fleet<Tcp>(settings, strategy, std::move(model))
+                                       : train_fleet<Beast>(settings, strategy, std::move(model));
+  });
 }
 
 /// Results of several runs beside each other; the first file says what is possible.
@@ -288,7 +297,9 @@ int main(int argc, char** argv) {
       "ctr_dnn"};
   app.add_option("--train", settings.train, "Folder, file or pattern of the training rows")->capture_default_str();
   app.add_option("--test", settings.test, "Folder, file or pattern of the test rows")->capture_default_str();
-  app.add_option("--strategy", settings.strategy)->check(CLI::IsMember({"sync", "async"}))->capture_default_str();
+  app.add_option("--strategy", settings.strategy)
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(strategy_names), std::end(strategy_names))))
+      ->capture_default_str();
   app.add_option("--transport", settings.transport)->check(CLI::IsMember({"beast", "tcp"}))->capture_default_str();
   app.add_option("--model", settings.model, "dnn, deepfm, or lr: logistic regression")
       ->check(CLI::IsMember({"dnn", "deepfm", "lr"}))
@@ -303,8 +314,23 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1e-9, 10.0))
       ->capture_default_str();
   app.add_option("--seed", settings.seed)->check(CLI::NonNegativeNumber)->capture_default_str();
-  app.add_option("--in_flight", settings.in_flight, "async: steps whose pushes may be under way")
+  app.add_option("--threads", settings.threads.threads, "Threads of a worker")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--micro_batches", settings.threads.micro_batches, "sync: parts of a batch that threads share")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--send_queue_size", settings.numbers.send_queue_size, "async: pushes that may be under way")
       ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  app.add_option("--max_merge_var_num", settings.numbers.max_merge_var_num, "async: waiting pushes that leave as one")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--staleness", settings.numbers.staleness, "ssp: steps that the fastest may be ahead of the slowest")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
+  app.add_option("--push_interval,--k_steps", settings.numbers.push_interval, "geo: steps between two exchanges")
+      ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   app.add_option("--rows", settings.rows, "Training rows of all workers, when known: for progress")
       ->check(CLI::Range(0.0, 1e15));

@@ -5,8 +5,7 @@
 #include <prdist/device/cpu.hpp>
 #include <prdist/fleet/fleet.hpp>
 #include <prdist/fleet/run_main.hpp>
-#include <prdist/strategy/async.hpp>
-#include <prdist/strategy/sync.hpp>
+#include <prdist/strategy/by_name.hpp>
 #include <prdist/transport/beast.hpp>
 #include <prdist/transport/memory.hpp>
 #include <prdist/transport/tcp.hpp>

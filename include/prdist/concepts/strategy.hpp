@@ -5,24 +5,37 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 
 #include <prdist/concepts/policy.hpp>
 #include <prdist/table/spec.hpp>
 
 namespace prdist {
 
-/// What a step consists of. The optimizer supplies it; a strategy calls it and sees neither sockets nor clocks.
+/// What a step consists of. The optimizer supplies it; a strategy calls it and sees neither sockets nor clocks. A
+/// trainer with several threads has one of these for each; what is said of "this thread" is of the one that calls.
 class Step {
  public:
   virtual ~Step() = default;
-  /// Fetches the rows and dense weights of the batch, and waits for them.
+  /// Fetches the rows and dense weights of the batch, and waits for them: from the servers, or from the trainer's own
+  /// copy when the tables add.
   virtual void pull() = 0;
   /// Lets the model compute its gradients from what was pulled.
   virtual void compute() = 0;
-  /// Sends the gradients, and does not wait.
-  virtual void push() = 0;
-  /// Waits until at most `most` pushes are not yet acknowledged.
+  /// Sends the gradients, and does not wait. With `merge` above 1, gradients wait while an earlier push of this thread
+  /// is under way, and up to that many leave as one.
+  virtual void push(std::size_t merge) = 0;
+  /// Waits until at most `most` pushes of this thread are not yet acknowledged.
   virtual void settle(std::size_t most) = 0;
+  /// Waits for the other threads of this trainer; the mean of all their gradients is then pushed once and applied.
+  virtual void meet() = 0;
+  /// Says that this thread has finished one more step, and waits until nobody in the job is more than `ahead` steps
+  /// behind it.
+  virtual void tick(std::uint64_t ahead) = 0;
+  /// Applies the gradients to the trainer's own copy.
+  virtual void learn() = 0;
+  /// At every `interval`-th call in this trainer: sends what its copy has learned, and takes in what others did.
+  virtual void exchange(std::size_t interval) = 0;
 };
 
 template <class Choice>

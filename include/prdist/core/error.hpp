@@ -38,6 +38,7 @@ enum class Errc : std::uint16_t {
   job_deadline,
   job_placement,
   job_state,
+  job_stale,
   data_line,
   data_file,
   data_position,
@@ -76,6 +77,7 @@ inline constexpr Errc last_errc = Errc::internal;
     case Errc::job_deadline: return "job.deadline";
     case Errc::job_placement: return "job.placement";
     case Errc::job_state: return "job.state";
+    case Errc::job_stale: return "job.stale";
     case Errc::data_line: return "data.line";
     case Errc::data_file: return "data.file";
     case Errc::data_position: return "data.position";

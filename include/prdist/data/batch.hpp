@@ -61,6 +61,22 @@ struct Batch {
     }
   }
 
+  /// Examples [first, first + count) as a batch of their own.
+  [[nodiscard]] Batch slice(std::size_t first, std::size_t count) const {
+    assert(first + count <= size());
+    auto const at = [](auto const& values, std::size_t index) {
+      return values.begin() + static_cast<std::ptrdiff_t>(index);
+    };
+    Batch part{.slots = slots, .dense_dim = dense_dim, .labels = {}, .dense = {}, .keys = {}};
+    part.labels.assign(at(labels, first), at(labels, first + count));
+    part.dense.assign(at(dense, first * dense_dim), at(dense, (first + count) * dense_dim));
+    auto const begin = offsets[first * slots];
+    part.keys.assign(at(keys, begin), at(keys, offsets[(first + count) * slots]));
+    part.offsets.assign(at(offsets, first * slots), at(offsets, (first + count) * slots + 1));
+    for (auto& offset : part.offsets) offset -= begin;
+    return part;
+  }
+
   friend bool operator==(Batch const&, Batch const&) = default;
 };
 

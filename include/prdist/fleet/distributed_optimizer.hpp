@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// minimize(): one step of a model whose parameters live on the servers. The strategy decides in which order a step
-// pulls, computes, pushes and waits; this class knows how each of these is done.
+// minimize() and train(): steps of a model whose parameters live on the servers. The strategy decides in which order
+// a step pulls, computes, pushes and waits; this class knows how each of these is done.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <span>
-#include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -16,16 +23,31 @@
 #include <prdist/concepts/model.hpp>
 #include <prdist/concepts/strategy.hpp>
 #include <prdist/core/error.hpp>
-#include <prdist/fleet/key_index.hpp>
-#include <prdist/optim/optimizer.hpp>
+#include <prdist/fleet/flight.hpp>
+#include <prdist/fleet/geo_copy.hpp>
+#include <prdist/fleet/lane.hpp>
+#include <prdist/fleet/model_tables.hpp>
 #include <prdist/trainer/client.hpp>
+#include <prdist/trainer/meeting.hpp>
+#include <prdist/trainer/team.hpp>
 
 namespace prdist {
 
-/// Update rules of a model's tables.
-struct Optimizers {
-  Optimizer sparse;
-  Optimizer dense;
+/// A batch that can be cut: examples [first, first + count) as a batch of their own.
+template <class Batch>
+concept can_slice = requires(Batch const& batch, std::size_t first, std::size_t count) {
+  { batch.slice(first, count) } -> std::convertible_to<Batch>;
+};
+
+struct TrainOptions {
+  std::size_t threads = 1;
+  /// Sync: parts into which a batch is cut, whatever the number of threads that work on them. Their sum is taken in
+  /// one order, so that the weights do not depend on the threads.
+  std::size_t micro_batches = 4;
+  /// Asked between steps, by one thread at a time; when true, every thread brings what it holds to the servers, and
+  /// then one of them calls `pause` while the others wait.
+  std::function<bool()> pause_due{};
+  std::function<void()> pause{};
 };
 
 template <strategy_policy StrategyChoice, device_policy DeviceChoice>
@@ -33,76 +55,209 @@ class DistributedOptimizer {
  public:
   /// Made by Fleet::distributed_optimizer(). `client` is looked at when it is needed: it exists after init_worker().
   DistributedOptimizer(std::optional<Client>& client, Optimizers optimizers, StrategyChoice strategy,
-                       std::optional<DeviceChoice> device, std::uint64_t seed)
+                       std::optional<DeviceChoice> device, std::uint64_t seed, StalenessBound staleness = {})
       : client_(client),
-        optimizers_(optimizers),
+        optimizers_(std::move(optimizers)),
         strategy_(std::move(strategy)),
         device_(std::move(device)),
-        seed_(seed) {}
+        seed_(seed),
+        staleness_(staleness) {}
 
   /// One step on one batch; returns the batch's mean loss before it. The first call declares the model's tables, so
   /// all steps of an optimizer are of one model.
   /// @throws Error job.state before init_worker(), and whatever a server or the network has to say
   template <class Model, class Batch>
   requires trainable<Model, Batch>
-  double minimize(Model& model, Batch const& batch) {
-    declare(model);
-    Minimize<Model, Batch> step(*this, model, batch);
+  double minimize(Model& model, Batch const& batch) { return minimize(model, batch, 0); }
+
+  /// The same for one of several threads, `lane` of use_threads(); each brings a model of its own.
+  template <class Model, class Batch>
+  requires trainable<Model, Batch>
+  double minimize(Model& model, Batch const& batch, std::size_t lane) {
+    prepare(model);
+    StepOf<Model, Batch> step(*this, lane, model, batch);
+    strategy_.step(step);
+    ++lane_of(lane).steps;
+    return step.loss;
+  }
+
+  /// One step on one batch, cut into `parts` that are computed by as many threads as there are models. The parts'
+  /// gradients are summed in their order, so the number of models does not change a bit of the result.
+  template <class Model, can_slice Batch>
+  requires trainable<Model, Batch>
+  double minimize(std::span<Model> models, Batch const& batch, std::size_t parts) {
+    prepare(models.front());
+    parts = std::clamp<std::size_t>(parts, 1, std::max<std::size_t>(1, batch.size()));
+    while (lanes_.size() < parts) add_lane();
+    if (!team_ || team_->size() != models.size()) team_ = std::make_unique<Team>(models.size());
+    SplitStep<Model, Batch> step(*this, models, batch, parts);
     strategy_.step(step);
     return step.loss;
+  }
+
+  /// How many threads will call minimize() with a lane of their own; those before are forgotten. Settled first.
+  void use_threads(std::size_t threads) {
+    threads_ = std::max<std::size_t>(1, threads);
+    meeting_.reset();
+  }
+
+  /// Thread `lane` has no more batches: its pushes arrive, and nobody waits for it any longer.
+  void leave(std::size_t lane) {
+    if (!tables_) return;
+    lane_of(lane).settle(0);
+    if (meeting_) meeting_->leave(lane);
+    if (uses_clock_) client().leave_clock(number(lane), number(threads_));
+  }
+
+  /// Trains on every batch that `next` gives (std::optional<Batch>, nothing at the end). In Sync a batch is a step,
+  /// cut into micro-batches for the threads; otherwise each thread takes batches of its own. `next` and
+  /// `told(loss, examples)` are called by one thread at a time. Ends when there are no more batches; pushes may still
+  /// be under way, see settle(). @throws what any thread threw first
+  template <class Model, class Next, class Told>
+  void train(Model const& model, Next&& next, Told&& told, TrainOptions const& options) {
+    if constexpr (StrategyChoice::apply == ApplyRule::gather) {
+      static_assert(can_slice<typename std::remove_cvref_t<decltype(next())>::value_type>,
+                    "prdist: train() in Sync cuts batches: give the batch a slice(first, count)");
+      std::vector<Model> models(std::max<std::size_t>(1, options.threads), model);
+      while (auto batch = next()) {
+        told(minimize(std::span<Model>(models), *batch, options.micro_batches), batch->size());
+        if (options.pause_due && options.pause_due()) options.pause();
+      }
+    } else {
+      train_apart(model, next, told, options);
+    }
   }
 
   /// Predictions with the weights as they are on the servers now; changes nothing there.
   template <class Model, class Batch>
   requires trainable<Model, Batch>
   void predict(Model& model, Batch const& batch, std::span<float> out) {
-    declare(model);
-    pull(model, batch);
-    model.predict(batch, std::span<float const>(device_->view(dense_)), rows_views(), out);
+    prepare(model);
+    auto& lane = lane_of(0);
+    lane.settle(0);
+    lane.open(model, batch);
+    lane.pull();
+    model.predict(batch, lane.dense_view(), lane.row_views(), out);
   }
 
-  /// Waits until every push of this worker is applied.
-  void settle() { settle(0); }
+  /// Brings everything this worker still holds (queues, merged gradients, differences of its own copy) to the servers
+  /// and waits until it is applied. Training goes on as before. No thread may be in a step.
+  void settle() {
+    for (auto& lane : lanes_) lane->settle(0);
+    if (copy_) copy_->settle();
+  }
 
   /// This worker has no more batches: waits as settle() does, and lets the others' steps go on without it. Workers
   /// with uneven data call it before they meet at a barrier; stop_worker() includes it.
   void finish() {
-    settle(0);
+    settle();
     client().retire();
   }
 
   /// The dense weights as they are on the servers now.
   [[nodiscard]] std::vector<float> dense_weights() {
-    std::vector<float> weights(dense_table_ ? dense_table_->size : 0);
-    if (dense_table_) client().pull(*dense_table_, weights).wait();
+    if (!tables_ || !tables_->dense) return {};
+    std::vector<float> weights(tables_->dense->size);
+    client().pull(*tables_->dense, weights).wait();
     return weights;
   }
 
+  /// How stale this worker's pushes were, of the model's sparse table `input`.
+  [[nodiscard]] std::shared_ptr<Histogram const> staleness(std::size_t input = 0) {
+    if (!tables_ || input >= tables_->sparse.size()) return std::make_shared<Histogram>();
+    return client().staleness(tables_->sparse[input].id);
+  }
+
  private:
-  using Floats = typename DeviceChoice::Floats;
+  using LaneOf = Lane<DeviceChoice>;
+  static constexpr bool local = StrategyChoice::apply == ApplyRule::add;
 
-  /// What one push shows to the network until it is acknowledged.
-  struct Flight {
-    std::vector<std::vector<Key>> keys;
-    std::vector<Floats> row_gradients;
-    Floats dense_gradient;
-    std::vector<Handle> handles;
-  };
-
+  /// A step of one thread on one batch.
   template <class Model, class Batch>
-  struct Minimize final : Step {
-    Minimize(DistributedOptimizer& self, Model& model, Batch const& batch)
-        : self_(self), model_(model), batch_(batch) {}
-    void pull() override { self_.pull(model_, batch_); }
-    void compute() override { loss = self_.compute(model_, batch_); }
-    void push() override { self_.push(static_cast<std::uint32_t>(batch_.size())); }
-    void settle(std::size_t most) override { self_.settle(most); }
+  struct StepOf final : Step {
+    StepOf(DistributedOptimizer& self, std::size_t lane, Model& model, Batch const& batch)
+        : self_(self), number_(lane), lane_(self.lane_of(lane)), model_(model), batch_(batch) {}
+    void pull() override {
+      lane_.open(model_, batch_);
+      if constexpr (local) {
+        self_.copy_->read(lane_);
+        lane_.unfold();
+      } else {
+        lane_.pull();
+      }
+    }
+    void compute() override { loss = lane_.compute(model_, batch_, lane_.dense_view()); }
+    void push(std::size_t merge) override { lane_.push(merge); }
+    void settle(std::size_t most) override { lane_.settle(most); }
+    void meet() override { self_.meet(number_); }
+    void tick(std::uint64_t ahead) override { self_.tick(number_, ahead); }
+    void learn() override { self_.copy_->learn(lane_); }
+    void exchange(std::size_t interval) override { self_.copy_->step(interval); }
     double loss = 0;
 
    private:
     DistributedOptimizer& self_;
+    std::size_t number_;
+    LaneOf& lane_;
     Model& model_;
     Batch const& batch_;
+  };
+
+  /// A step of all threads on one batch.
+  template <class Model, class Batch>
+  struct SplitStep final : Step {
+    SplitStep(DistributedOptimizer& self, std::span<Model> models, Batch const& batch, std::size_t parts)
+        : self_(self), models_(models), batch_(batch), losses_(parts) {
+      for (std::size_t part = 0; part < parts; ++part) {
+        auto const first = batch.size() * part / parts;
+        slices_.push_back(batch.slice(first, batch.size() * (part + 1) / parts - first));
+      }
+    }
+    void pull() override {
+      each_part([&](std::size_t part, Model& model) {
+        self_.lane_of(part).open(model, slices_[part]);
+        self_.lane_of(part).pull(part == 0);
+      });
+    }
+    void compute() override {
+      auto const dense = self_.lane_of(0).dense_view();
+      each_part([&](std::size_t part, Model& model) {
+        losses_[part] = self_.lane_of(part).compute(model, slices_[part], dense);
+      });
+      for (std::size_t part = 0; part < slices_.size(); ++part) {
+        loss += losses_[part] * static_cast<double>(slices_[part].size()) / static_cast<double>(batch_.size());
+      }
+    }
+    void push(std::size_t) override {
+      std::vector<Flight<DeviceChoice>*> parts;
+      for (std::size_t part = 0; part < slices_.size(); ++part) {
+        parts.push_back(&self_.lane_of(part).gradients());
+      }
+      self_.lane_of(0).push_merged(parts);
+    }
+    void settle(std::size_t most) override { self_.lane_of(0).settle(most); }
+    void meet() override {
+      push(1);
+      settle(0);
+    }
+    void tick(std::uint64_t ahead) override { self_.tick(0, ahead); }
+    void learn() override {}
+    void exchange(std::size_t) override {}
+    double loss = 0;
+
+   private:
+    template <class Work>
+    void each_part(Work const& work) {
+      self_.team_->run([&](std::size_t thread) {
+        for (auto part = thread; part < slices_.size(); part += models_.size()) work(part, models_[thread]);
+      });
+    }
+
+    DistributedOptimizer& self_;
+    std::span<Model> models_;
+    Batch const& batch_;
+    std::vector<Batch> slices_;
+    std::vector<double> losses_;
   };
 
   [[nodiscard]] Client& client() {
@@ -110,136 +265,109 @@ class DistributedOptimizer {
     return *client_;
   }
 
+  static std::uint32_t number(std::size_t value) { return static_cast<std::uint32_t>(value); }
+
+  /// Threads may come at once; the first declares the tables.
   template <class Model>
-  void declare(Model const& model) {
-    if (declared_) return check_same(model);
-    (void)client();  // a server has none, and no device either
-    for (auto const& input : model.sparse_inputs()) {
-      sparse_tables_.push_back(client().declare(SparseSpec{.name = input.name,
-                                                           .dim = input.dim,
-                                                           .optimizer = optimizers_.sparse,
-                                                           .init = input.init,
-                                                           .apply = StrategyChoice::apply,
-                                                           .seed = seed_}));
+  void prepare(Model const& model) {
+    std::lock_guard const lock(prepare_mutex_);
+    if (!tables_) {
+      (void)client();  // a server has none, and no device either
+      tables_ = std::make_unique<ModelTables>(
+          ModelTables::declare(client(), model, optimizers_, StrategyChoice::apply, seed_, staleness_));
+      if constexpr (local) copy_ = std::make_unique<GeoCopy>(client(), *tables_, optimizers_);
+    } else {
+      tables_->check_same(model);
     }
-    if (auto parts = model.dense_parts(); !parts.empty()) {
-      dense_table_ = client().declare(DenseSpec{.name = "dense",
-                                                .parts = std::move(parts),
-                                                .optimizer = optimizers_.dense,
-                                                .apply = StrategyChoice::apply,
-                                                .seed = seed_});
-      device_->resize(dense_, dense_table_->size);
-    }
-    auto const tables = sparse_tables_.size();
-    index_.resize(tables);
-    distinct_rows_.resize(tables);
-    rows_.resize(tables);
-    row_gradients_.resize(tables);
-    declared_ = true;
-  }
-
-  /// Its tables are declared, and the model's own sizes are what its gradients are computed by.
-  template <class Model>
-  void check_same(Model const& model) const {
-    auto const inputs = model.sparse_inputs();
-    std::size_t dense = 0;
-    for (auto const& part : model.dense_parts()) dense += part.size;
-    bool same = inputs.size() == sparse_tables_.size() && dense == (dense_table_ ? dense_table_->size : 0);
-    for (std::size_t t = 0; same && t < inputs.size(); ++t) {
-      same = inputs[t].name == sparse_tables_[t].name && inputs[t].dim == sparse_tables_[t].dim;
-    }
-    if (same) return;
-    throw Error(Errc::job_state,
-                "this optimizer has begun with another model, of other tables or sizes: make one optimizer for each");
-  }
-
-  template <class Model, class Batch>
-  void pull(Model const& model, Batch const& batch) {
-    auto& flight = next_flight();
-    std::vector<Handle> handles;
-    if (dense_table_) handles.push_back(client().pull(*dense_table_, device_->staging(dense_)));
-    for (std::size_t t = 0; t < sparse_tables_.size(); ++t) {
-      auto const dim = sparse_tables_[t].dim;
-      index_[t].build(model.keys(batch, t), flight.keys[t]);
-      device_->resize(distinct_rows_[t], flight.keys[t].size() * dim);
-      handles.push_back(client().pull(sparse_tables_[t], flight.keys[t], device_->staging(distinct_rows_[t])));
-    }
-    for (auto& handle : handles) handle.wait();
-    if (dense_table_) device_->upload(dense_);
-    for (std::size_t t = 0; t < sparse_tables_.size(); ++t) {
-      auto const dim = sparse_tables_[t].dim;
-      device_->upload(distinct_rows_[t]);
-      device_->resize(rows_[t], index_[t].index().size() * dim);
-      device_->gather(distinct_rows_[t], index_[t].index(), dim, rows_[t]);
+    while (lanes_.size() < threads_) add_lane();
+    if (!meeting_) {
+      meeting_ = std::make_unique<Meeting>(client().runtime());
+      for (std::size_t lane = 0; lane < threads_; ++lane) meeting_->join(lane);
     }
   }
 
-  template <class Model, class Batch>
-  double compute(Model& model, Batch const& batch) {
-    auto& flight = *next_;
-    std::vector<std::span<float>> row_gradients;
-    for (std::size_t t = 0; t < sparse_tables_.size(); ++t) {
-      device_->resize(row_gradients_[t], index_[t].index().size() * sparse_tables_[t].dim);
-      device_->zero(row_gradients_[t]);
-      row_gradients.push_back(device_->view(row_gradients_[t]));
-    }
-    if (dense_table_) {
-      device_->resize(flight.dense_gradient, dense_table_->size);
-      device_->zero(flight.dense_gradient);
-    }
-    auto const rows = rows_views();
-    StepView const view{device_->view(dense_), device_->view(flight.dense_gradient), rows, row_gradients};
-    double const loss = model.gradients(batch, view);
-    for (std::size_t t = 0; t < sparse_tables_.size(); ++t) {
-      auto const dim = sparse_tables_[t].dim;
-      device_->resize(flight.row_gradients[t], flight.keys[t].size() * dim);
-      device_->zero(flight.row_gradients[t]);
-      device_->scatter_add(row_gradients_[t], index_[t].index(), dim, flight.row_gradients[t]);
-      device_->download(flight.row_gradients[t]);
-    }
-    if (dense_table_) device_->download(flight.dense_gradient);
-    return loss;
+  void add_lane() {
+    lanes_.push_back(std::make_unique<LaneOf>(client(), *tables_, MergeRules::of(optimizers_), *device_));
   }
 
-  void push(std::uint32_t examples) {
-    flights_.push_back(std::move(*next_));
-    next_.reset();
-    auto& flight = flights_.back();
-    if (dense_table_) {
-      flight.handles.push_back(client().push(*dense_table_, device_->staging(flight.dense_gradient), examples));
-    }
-    for (std::size_t t = 0; t < sparse_tables_.size(); ++t) {
-      flight.handles.push_back(
-          client().push(sparse_tables_[t], flight.keys[t], device_->staging(flight.row_gradients[t]), examples));
+  [[nodiscard]] LaneOf& lane_of(std::size_t lane) { return *lanes_.at(lane); }
+
+  /// One push of the mean of all threads' gradients, applied before anybody goes on.
+  void meet(std::size_t number) {
+    meeting_->meet(number, [this](std::set<std::size_t> const& here) {
+      std::vector<Flight<DeviceChoice>*> parts;
+      for (auto const lane : here) parts.push_back(&lane_of(lane).gradients());
+      auto& leading = lane_of(*here.begin());
+      leading.push_merged(parts);
+      leading.settle(0);
+    });
+  }
+
+  void tick(std::size_t lane, std::uint64_t ahead) {
+    uses_clock_ = true;
+    auto const steps = lane_of(lane).steps + 1;
+    while (!client().tick(number(lane), number(threads_), steps, ahead)) {
+      if (look_) look_(lane);
     }
   }
 
-  void settle(std::size_t most) {
-    while (flights_.size() > most) {
-      auto& flight = flights_.front();
-      for (auto& handle : flight.handles) handle.wait();
-      flight.handles.clear();
-      spare_.push_back(std::move(flight));
-      flights_.pop_front();
-    }
-  }
-
-  /// Memory for the push of the step that begins; what an earlier one used, when it is free.
-  Flight& next_flight() {
-    if (!next_) {
-      if (spare_.empty()) spare_.emplace_back();
-      next_ = std::move(spare_.back());
-      spare_.pop_back();
-      next_->keys.resize(sparse_tables_.size());
-      next_->row_gradients.resize(sparse_tables_.size());
-    }
-    return *next_;
-  }
-
-  [[nodiscard]] std::vector<std::span<float const>> rows_views() {
-    std::vector<std::span<float const>> views;
-    for (auto& rows : rows_) views.emplace_back(device_->view(rows));
-    return views;
+  /// Each thread takes batches of its own.
+  template <class Model, class Next, class Told>
+  void train_apart(Model const& model, Next& next, Told& told, TrainOptions const& options) {
+    use_threads(options.threads);
+    prepare(model);
+    if (!team_ || team_->size() != threads_) team_ = std::make_unique<Team>(threads_);
+    Meeting pauses(client().runtime());
+    for (std::size_t lane = 0; lane < threads_; ++lane) pauses.join(lane);
+    std::mutex mutex;  // of next, told and pause_due
+    bool pausing = false;
+    bool stopped = false;
+    look_ = [&](std::size_t lane) {
+      {
+        std::lock_guard const lock(mutex);
+        if (!pausing && options.pause_due) pausing = options.pause_due();
+        if (!pausing) return;
+      }
+      // The others do not wait for this thread in a step, while it waits for them here.
+      lane_of(lane).settle(0);
+      meeting_->leave(lane);
+      pauses.meet(lane, [&](auto const&) {
+        pausing = false;
+        if (copy_) copy_->settle();
+        options.pause();
+      });
+      meeting_->join(lane);
+    };
+    team_->run([&](std::size_t lane) {
+      auto own = model;
+      std::exception_ptr failed;
+      try {
+        for (;;) {
+          look_(lane);
+          decltype(next()) batch;
+          {
+            std::lock_guard const lock(mutex);
+            if (!stopped) batch = next();
+          }
+          if (!batch) break;
+          auto const loss = minimize(own, *batch, lane);
+          std::lock_guard const lock(mutex);
+          told(loss, batch->size());
+        }
+        leave(lane);
+      } catch (...) {
+        // The others end their step and stop; nobody waits for this thread.
+        failed = std::current_exception();
+        {
+          std::lock_guard const lock(mutex);
+          stopped = true;
+        }
+        meeting_->leave(lane);
+      }
+      pauses.leave(lane);
+      if (failed) std::rethrow_exception(failed);
+    });
+    look_ = nullptr;
   }
 
   std::optional<Client>& client_;
@@ -247,17 +375,16 @@ class DistributedOptimizer {
   StrategyChoice strategy_;
   std::optional<DeviceChoice> device_;  // of a worker; a server needs none and may have none
   std::uint64_t seed_;
-  bool declared_ = false;
-
-  std::vector<SparseRef> sparse_tables_;
-  std::optional<DenseRef> dense_table_;
-  std::vector<KeyIndex> index_;
-  std::vector<Floats> distinct_rows_, rows_, row_gradients_;
-  Floats dense_;
-
-  std::optional<Flight> next_;
-  std::deque<Flight> flights_;  // last but one: their handles wait for the network when this object ends early
-  std::vector<Flight> spare_;
+  StalenessBound staleness_;
+  std::size_t threads_ = 1;
+  std::atomic<bool> uses_clock_ = false;
+  std::mutex prepare_mutex_;
+  std::unique_ptr<ModelTables> tables_;
+  std::unique_ptr<Meeting> meeting_;
+  std::unique_ptr<GeoCopy> copy_;
+  std::function<void(std::size_t)> look_;       ///< of train(): what a thread does between steps
+  std::vector<std::unique_ptr<LaneOf>> lanes_;  // their handles wait for the network when this object ends early
+  std::unique_ptr<Team> team_;
 };
 
 }  // namespace prdist

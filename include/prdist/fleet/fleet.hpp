@@ -55,7 +55,7 @@ class Fleet {
   using TransportChoice = pick<axis::transport, Beast, Policies...>;
   using DeviceChoice = pick<axis::device, Cpu, Policies...>;
 
-  /// Choices that carry values (Async{.in_flight = 4}, Memory{hub}, FleetOptions{...}) follow the roles in any
+  /// Choices that carry values (Async{.send_queue_size = 4}, Memory{hub}, FleetOptions{...}) follow the roles in any
   /// order; without FleetOptions they come from the environment.
   /// @throws Error config.invalid when the environment holds something else than a number
   template <class... Values>
@@ -117,7 +117,8 @@ class Fleet {
     return distributed_optimizer(Optimizers{rule, rule});
   }
   [[nodiscard]] auto distributed_optimizer(Optimizers rules) {
-    return DistributedOptimizer<StrategyChoice, DeviceChoice>(client_, rules, strategy_, device_, options_.seed);
+    return DistributedOptimizer<StrategyChoice, DeviceChoice>(client_, rules, strategy_, device_, options_.seed,
+                                                              options_.staleness);
   }
 
   /// Begins to listen. @throws Error transport.in_use and others

@@ -9,6 +9,7 @@
 
 #include <prdist/core/runtime.hpp>
 #include <prdist/fleet/roles.hpp>
+#include <prdist/table/spec.hpp>
 
 namespace prdist {
 
@@ -25,7 +26,8 @@ struct FleetOptions {
   Duration lost_after = std::chrono::seconds(60);         ///< silence after which a worker is given up
   Duration retry_every = std::chrono::seconds(3);         ///< between two looks for a server
   unsigned server_threads = default_server_threads();
-  std::uint64_t seed = 0;  ///< of first rows and first weights; the same in every worker
+  StalenessBound staleness{};  ///< beyond which servers drop or refuse a push
+  std::uint64_t seed = 0;      ///< of first rows and first weights; the same in every worker
 };
 
 /// The defaults, overridden by FLAGS_rpc_deadline (milliseconds, as Paddle has it), PRDIST_WAIT_SERVERS,

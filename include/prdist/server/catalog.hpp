@@ -15,6 +15,7 @@
 
 #include <prdist/core/error.hpp>
 #include <prdist/core/hash.hpp>
+#include <prdist/server/versions.hpp>
 #include <prdist/table/command.hpp>
 #include <prdist/table/placement.hpp>
 #include <prdist/table/spec_json.hpp>
@@ -25,11 +26,15 @@ struct TableInfo {
   AnySpec spec;
   std::vector<std::uint32_t> ranges{};  ///< of a dense table: those of this server
   std::vector<std::size_t> starts{};    ///< where each of them begins in the packed ranges, and the end
+  std::shared_ptr<Versions> versions = std::make_shared<Versions>();
 
   [[nodiscard]] SparseSpec const* sparse() const { return std::get_if<SparseSpec>(&spec); }
   [[nodiscard]] DenseSpec const* dense() const { return std::get_if<DenseSpec>(&spec); }
   [[nodiscard]] ApplyRule apply() const {
     return std::visit([](auto const& it) { return it.apply; }, spec);
+  }
+  [[nodiscard]] StalenessBound bound() const {
+    return std::visit([](auto const& it) { return it.staleness; }, spec);
   }
 };
 

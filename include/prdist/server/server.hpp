@@ -22,6 +22,7 @@
 #include <prdist/core/log.hpp>
 #include <prdist/core/runtime.hpp>
 #include <prdist/server/catalog.hpp>
+#include <prdist/server/clocks.hpp>
 #include <prdist/server/cut_call.hpp>
 #include <prdist/server/engine.hpp>
 #include <prdist/server/meetings.hpp>
@@ -46,7 +47,8 @@ struct ServerOptions {
 
 namespace detail {
 class Session;
-}
+class SessionBase;
+}  // namespace detail
 
 class Server : public std::enable_shared_from_this<Server> {
  public:
@@ -66,11 +68,15 @@ class Server : public std::enable_shared_from_this<Server> {
   /// a trainer was lost.
   [[nodiscard]] int wait();
 
+  /// Lets every thread that waits for slower ones ask again, because something else comes before its next step.
+  void release_clocks() { clocks_.look_again(); }
+
   /// Ends wait() early, for Ctrl-C: exit code 143. Any thread.
   void stop();
 
  private:
   friend class detail::Session;
+  friend class detail::SessionBase;
 
   void tick();
   void end_if_over();
@@ -89,6 +95,7 @@ class Server : public std::enable_shared_from_this<Server> {
   Trainers trainers_;
   Meetings meetings_;
   CutCall call_;
+  Clocks clocks_;
   std::mutex sessions_mutex_;
   std::vector<std::weak_ptr<detail::Session>> sessions_;
   std::atomic<bool> stopped_ = false;

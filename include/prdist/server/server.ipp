@@ -13,6 +13,23 @@
 
 namespace prdist {
 
+namespace detail {
+
+/// `{"mean": 1.2, "max": 7, "dropped": 0, "histogram": {"0": 12, "1": 30, "3-4": 2}}`
+inline boost::json::object json_of(Versions const& versions) {
+  auto const& staleness = versions.staleness();
+  boost::json::object histogram;
+  for (std::size_t bucket = 0; bucket < Histogram::buckets; ++bucket) {
+    if (auto const count = staleness.in_bucket(bucket)) histogram[Histogram::label_of(bucket)] = count;
+  }
+  return {{"mean", staleness.mean()},
+          {"max", staleness.most()},
+          {"dropped", versions.drops()},
+          {"histogram", std::move(histogram)}};
+}
+
+}  // namespace detail
+
 PRDIST_DECL Server::Server(Runtime& runtime, ServerOptions const& options)
     : runtime_(runtime),
       options_(options),
@@ -22,6 +39,7 @@ PRDIST_DECL Server::Server(Runtime& runtime, ServerOptions const& options)
       meetings_([this](Attendance attendance) {
         return attendance == Attendance::training ? trainers_.training() : trainers_.members();
       }),
+      clocks_(options.trainers),
       engine_(placement_, options.index, options.threads, options.trainers),
       saving_(engine_, catalog_, placement_, options.index) {}
 
@@ -63,6 +81,7 @@ PRDIST_DECL void Server::tick() {
 
   meetings_.tell_overdue(now);
   if (auto overdue = engine_.take_waiting(now); !overdue.empty()) tell_overdue(std::move(overdue));
+  clocks_.overdue(now);
 
   if (auto const expected = trainers_.expected(); !expected.empty()) {
     auto const waited = now - started_;
@@ -129,6 +148,9 @@ PRDIST_DECL Error Server::lost_error(std::string_view waiting_for) const {
 PRDIST_DECL void Server::on_lost(std::uint32_t trainer, Error const& why) {
   log(Level::error, "server ", options_.index, ": trainer ", trainer, " is lost: ", why.what(),
       why.code() == Errc::transport_closed ? " before stop_worker(): see its log" : "");
+  clocks_.leave(trainer);
+  // What an adding table keeps for it to hear of; in a gathered step it is missed, and said so below.
+  if (!catalog_.any_gathers()) engine_.apply(Leave{trainer}, std::nullopt, [](Error const*) {});
   meetings_.fail(lost_error("a meeting"));
   if (!catalog_.any_gathers()) return;
   for (auto const& it : engine_.take_waiting(std::nullopt)) {
@@ -202,6 +224,8 @@ PRDIST_DECL void Server::page(std::string_view path, std::function<void(Page)> a
             object["size"] = info->dense()->size();
             object["here"] = info->starts.back();
           }
+          object["pushes"] = info->versions->pushes();
+          object["staleness"] = detail::json_of(*info->versions);
           list.push_back(std::move(object));
         }
         answer(

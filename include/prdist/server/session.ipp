@@ -4,6 +4,7 @@
 #pragma once
 
 #include <prdist/server/server.hpp>
+#include <prdist/server/session_base.ipp>
 #include <prdist/wire/hello.hpp>
 #include <prdist/wire/texts.hpp>
 
@@ -12,10 +13,9 @@ namespace prdist::detail {
 /// The longest text a trainer may bring to a meeting.
 inline constexpr std::uint64_t max_text = std::uint64_t{4} << 20;
 
-class Session final : public FrameSink, public std::enable_shared_from_this<Session> {
+class Session final : public SessionBase {
  public:
-  Session(Server& server, std::shared_ptr<Connection> const& connection)
-      : server_(server), connection_(connection), peer_(connection->peer()), last_seen_(server.runtime_.now()) {}
+  using SessionBase::SessionBase;
 
   Result<std::span<Bytes const>> on_header(Header const& header) override {
     last_seen_ = server_.runtime_.now();
@@ -48,6 +48,8 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
       case Kind::keep_cut: return on_keep_cut(header);
       case Kind::load: return on_load(header);
       case Kind::work_state: return reply_text(header, server_.saving_.state_json());
+      case Kind::clock: return on_clock(header);
+      case Kind::pull_changed: return on_pull_changed(header);
       default: return reply(header);
     }
   }
@@ -62,30 +64,8 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
     server_.end_if_over();
   }
 
-  [[nodiscard]] std::size_t backlog() const override { return backlog_.load(); }
-
-  /// Ends a connection that has been silent for too long. On the runtime's thread.
-  void check_silence(TimePoint now) {
-    if (closed_) return;
-    auto const silent = now - last_seen_.load();
-    auto const& options = server_.options_;
-    constexpr Duration last_words = std::chrono::seconds(5);
-    if (silent < (ending_ ? last_words : greeted_ ? options.lost_after : options.hello_within)) return;
-    log(Level::warning, "server ", options.index, ": ", who(), " has been silent for ", seconds(silent), " s: closing");
-    // At once: what is queued for it may never leave.
-    if (auto const connection = connection_.lock()) connection->abort();
-  }
-
-  [[nodiscard]] bool open() const { return !closed_; }
-
  private:
-  [[nodiscard]] std::string who() const {
-    return greeted_ ? concat("trainer ", trainer_, " at ", peer_) : concat("the peer at ", peer_);
-  }
-
-  [[nodiscard]] Error wrong(auto const&... what) const {
-    return Error(Errc::wire_message, concat(who(), ": ", what...));
-  }
+  [[nodiscard]] std::shared_ptr<Session> self() { return std::static_pointer_cast<Session>(shared_from_this()); }
 
   /// Everything that can be told from the header alone. Sizes are compared without overflow: payload is bounded.
   Result<void> check(Header const& header) {
@@ -103,6 +83,9 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
       case Kind::declare:
         if (header.payload > std::uint64_t{16} << 20) return wrong("its declaration has ", header.payload, " bytes");
         return {};
+      case Kind::pull_changed:
+        if (header.payload != 0) return wrong("a message that has no payload came with ", header.payload, " bytes");
+        return find_sparse(header);
       case Kind::pull_rows:
       case Kind::push_rows: return check_rows(header, options.max_payload);
       case Kind::pull_dense:
@@ -114,6 +97,7 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
       case Kind::load:
         if (header.payload > max_text) return wrong("a text of ", header.payload, " bytes");
         return {};
+      case Kind::clock:
       case Kind::ask_cut:
       case Kind::met_for_cut:
       case Kind::keep_cut:
@@ -126,11 +110,14 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
     }
   }
 
-  Result<void> check_rows(Header const& header, std::uint64_t most) {
+  Result<void> find_sparse(Header const& header) {
     info_ = server_.catalog_.find(header.table);
-    if (!info_ || info_->sparse() == nullptr) {
-      return Error(Errc::table_unknown, who(), ": no sparse table has number ", header.table, ": declare it first");
-    }
+    if (info_ && info_->sparse() != nullptr) return {};
+    return Error(Errc::table_unknown, who(), ": no sparse table has number ", header.table, ": declare it first");
+  }
+
+  Result<void> check_rows(Header const& header, std::uint64_t most) {
+    if (auto const found = find_sparse(header); !found) return found;
     auto const row = info_->sparse()->dim * sizeof(float);
     auto const per_key = sizeof(Key) + (header.kind == Kind::push_rows ? row : 0);
     if (header.count > most / sizeof(Key) || header.payload != header.count * per_key) {
@@ -219,10 +206,11 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
         [table = header.table, count, dim, rows, keys = buffer_](ShardGroup const& group) {
           group.pull(table, keys->as<Key const>(0, count), rows->as<float>(0, count * dim));
         },
-        counted(answering(header, rows)));
+        counted(answering(with_version(header), rows)));
   }
 
   void on_push_rows(Header const& header) {
+    if (refuse_step(header) || refuse_stale(header)) return;
     auto const count = static_cast<std::size_t>(header.count);
     PushRows push{header.table,
                   trainer_,
@@ -232,7 +220,6 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
                   buffer_->as<Key const>(0, count),
                   buffer_->as<float const>(count * sizeof(Key), count * info_->sparse()->dim),
                   buffer_};
-    if (refuse_step(header)) return;
     apply(header, std::move(push));
   }
 
@@ -243,10 +230,11 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
         [header, count, weights](ShardGroup const& group) {
           group.pull_dense(header.table, header.offset, header.count, weights->as<float>(0, count));
         },
-        counted(answering(header, weights)));
+        counted(answering(with_version(header), weights)));
   }
 
   void on_push_dense(Header const& header) {
+    if (refuse_step(header) || refuse_stale(header)) return;
     PushDense push{header.table,
                    trainer_,
                    header.weight,
@@ -256,7 +244,6 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
                    header.count,
                    buffer_->as<float const>(0, floats(header)),
                    buffer_};
-    if (refuse_step(header)) return;
     apply(header, std::move(push));
   }
 
@@ -274,7 +261,7 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
     if (!server_.trainers_.lost().empty()) return fail(header, server_.lost_error(concat("'", name, "'")));
     auto const attendance = (header.flags & flag_training) != 0 ? Attendance::training : Attendance::everybody;
     server_.meetings_.arrive(name, attendance, trainer_, std::string(payload.substr(end + 1)), until(header),
-                             [self = shared_from_this(), header](Error const* error, Texts const& texts) {
+                             [self = self(), header](Error const* error, Texts const& texts) {
                                if (error != nullptr) return self->fail(header, *error);
                                auto all = texts;
                                if ((header.flags & flag_training) != 0) all.merge(self->server_.trainers_.retired());
@@ -313,17 +300,68 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
 
   void on_retire(Header const& header) {
     server_.trainers_.retire(trainer_, std::string(text()));
+    server_.clocks_.leave(trainer_);
     apply(header, Leave{trainer_});
     server_.meetings_.release();
   }
 
   void on_ask_cut(Header const& header) {
     server_.call_.ask(header.offset, (header.flags & flag_stop) != 0);
+    server_.clocks_.look_again();  // who waits for a slower one comes to the meeting first
     reply(header);
+  }
+
+  /// Of thread `offset` of `weight` threads: it has finished `count` steps, and may be `table` ahead.
+  void on_clock(Header const& header) {
+    auto const lane = static_cast<std::uint32_t>(header.offset);
+    if ((header.flags & flag_leave) != 0) {
+      server_.clocks_.leave(trainer_, lane, header.weight);
+      return reply(header);
+    }
+    server_.clocks_.tick(trainer_, lane, header.weight, header.count, header.table, until(header),
+                         [self = self(), header](Clocks::Answer answer) {
+                           auto said = header;
+                           said.flags = answer == Clocks::Answer::look_again ? flag_again : 0;
+                           self->reply(said);
+                         });
+  }
+
+  /// Keys of the rows that others have changed after change `offset`, in any order, some perhaps twice.
+  void on_pull_changed(Header const& header) {
+    struct Found {
+      std::mutex mutex;
+      ChangedRows::Answer all{{}, ~std::uint64_t{0}, false};
+    };
+    server_.engine_.apply(Heard{header.table, trainer_, header.offset}, std::nullopt, [](Error const*) {});
+    auto const found = std::make_shared<Found>();
+    server_.engine_.read(
+        [found, header, trainer = trainer_](ShardGroup const& group) {
+          auto const part = group.changed(header.table, trainer, header.offset);
+          std::lock_guard const lock(found->mutex);
+          found->all.keys.insert(found->all.keys.end(), part.keys.begin(), part.keys.end());
+          // Threads may have seen pushes in different orders: what only some have counted is told again.
+          found->all.now = std::min(found->all.now, part.now);
+          found->all.forgotten = found->all.forgotten || part.forgotten;
+        },
+        counted([self = self(), header, found](Error const* error) {
+          if (error != nullptr) return self->fail(header, *error);
+          auto& all = found->all;
+          auto said = header;
+          said.offset = all.now;
+          if (all.forgotten || all.keys.size() > self->server_.options_.max_payload / sizeof(Key)) {
+            said.flags = flag_forgotten;
+            all.keys.clear();
+          }
+          said.count = all.keys.size();
+          auto const payload = self->server_.buffers_.take(all.keys.size() * sizeof(Key));
+          std::memcpy(payload->bytes().data(), all.keys.data(), all.keys.size() * sizeof(Key));
+          self->reply(said, payload);
+        }));
   }
 
   void on_leave(Header const& header) {
     server_.trainers_.leave(trainer_);
+    server_.clocks_.leave(trainer_);
     log(Level::info, "server ", server_.options_.index, ": trainer ", trainer_, " has stopped");
     apply(header, Leave{trainer_});
     server_.meetings_.release();
@@ -336,34 +374,53 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
     return true;
   }
 
+  /// A push beyond the table's bound is not applied.
+  bool refuse_stale(Header const& header) {
+    auto const bound = info_->bound();
+    auto const staleness = info_->versions->since(header.table_version);
+    if (staleness <= bound.most || info_->apply() == ApplyRule::gather) return false;
+    info_->versions->dropped();
+    if (bound.beyond == Stale::refuse) {
+      fail(header, Error(Errc::job_stale, "server ", server_.options_.index, ": a push of trainer ", trainer_,
+                         " to table '", name_of(info_->spec), "' is ", staleness, " pushes stale, the bound is ",
+                         bound.most, ": raise max_staleness, or use fewer or faster trainers"));
+    } else {
+      auto said = header;
+      said.table_version = staleness + 1;
+      reply(said);
+    }
+    return true;
+  }
+
+  [[nodiscard]] Header with_version(Header header) const {
+    header.table_version = info_->versions->now();
+    return header;
+  }
+
   void apply(Header const& header, Command command) {
-    auto done = answering(header);
     // A part of a gathered step waits for others, and perhaps for a frame of its own that is still unread: were it
     // counted, a step of many frames would stop its own reading.
     bool const gathers = is_push(header.kind) && info_->apply() == ApplyRule::gather;
+    auto done = is_push(header.kind) ? answering_push(header) : answering(header);
     server_.engine_.apply(std::move(command), until(header), gathers ? std::move(done) : counted(std::move(done)));
   }
 
-  /// When the sender of `header` is to hear why it waits: a little before it gives up.
-  [[nodiscard]] std::optional<TimePoint> until(Header const& header) const {
-    if (header.remaining_ms == 0) return std::nullopt;
-    return server_.runtime_.now() + std::chrono::milliseconds(header.remaining_ms) * 9 / 10;
-  }
-
-  /// Answers the request `header` when its work is done: with `payload`, or with what went wrong.
-  [[nodiscard]] Engine::Done answering(Header const& header, std::shared_ptr<Buffer> payload = nullptr) {
-    return [self = shared_from_this(), header, payload = std::move(payload)](Error const* error) {
-      error == nullptr ? self->reply(header, payload) : self->fail(header, *error);
-    };
-  }
-
-  /// `done`, and one more request in the backlog until then.
-  [[nodiscard]] Engine::Done counted(Engine::Done done) {
-    backlog_.fetch_add(1);
-    return [self = shared_from_this(), done = std::move(done)](Error const* error) {
-      // One less before the answer leaves: the transport looks at the backlog when it has sent it.
-      self->backlog_.fetch_sub(1);
-      done(error);
+  /// Answers a push with its staleness, one more than it is: 0 stands for "not known". The last frame counts for all.
+  [[nodiscard]] Engine::Done answering_push(Header header) {
+    bool const last = (header.flags & flag_last) != 0;
+    auto const pulled = std::exchange(header.table_version, 0);
+    if (info_->apply() != ApplyRule::gather) {
+      // Counted now, as it is queued: a pull that comes next will see it applied.
+      auto const staleness = last ? info_->versions->applied(pulled) : info_->versions->since(pulled);
+      if (last && pulled != 0) header.table_version = staleness + 1;
+      return answering(header);
+    }
+    return [self = self(), header, last, pulled, versions = info_->versions,
+            trainer = trainer_](Error const* error) mutable {
+      if (error != nullptr) return self->fail(header, *error);
+      auto const staleness = last ? versions->applied_in_step(trainer, pulled) : 0;
+      if (last && pulled != 0) header.table_version = staleness + 1;
+      self->reply(header);
     };
   }
 
@@ -373,54 +430,6 @@ class Session final : public FrameSink, public std::enable_shared_from_this<Sess
     return {reinterpret_cast<char const*>(buffer_->bytes().data()), buffer_->bytes().size()};
   }
 
-  void reply(Header const& to, std::shared_ptr<Buffer> const& payload = nullptr) {
-    Outgoing frame;
-    if (payload) frame.pieces.emplace_back(payload->bytes());
-    frame.keep = payload;
-    answer(to, Kind::reply, std::move(frame));
-  }
-
-  void reply_bytes(Header const& to, ConstBytes bytes) {
-    auto const buffer = server_.buffers_.take(bytes.size());
-    std::memcpy(buffer->bytes().data(), bytes.data(), bytes.size());
-    reply(to, buffer);
-  }
-
-  void reply_text(Header const& to, std::string_view text) { reply_bytes(to, std::as_bytes(std::span(text))); }
-
-  void fail(Header const& to, Error const& error) {
-    auto const payload = std::make_shared<std::vector<std::byte> const>(encode_failure(error));
-    answer(to, Kind::failure, {{}, {ConstBytes(*payload)}, payload});
-  }
-
-  void refuse(Header const& to, Error const& error) {
-    log(Level::error, "server ", server_.options_.index, ": ", error.what());
-    fail(to, error);
-    end_soon();
-  }
-
-  /// After what is queued has left, or a little later whatever is queued: check_silence() sees to that.
-  void end_soon() {
-    ending_ = true;
-    if (auto const connection = connection_.lock()) connection->finish();
-  }
-
-  void answer(Header const& to, Kind kind, Outgoing frame) {
-    frame.header = to;
-    frame.header.kind = kind;
-    server_.call_.tell(frame.header);
-    if (auto const connection = connection_.lock()) connection->send(std::move(frame));
-  }
-
-  Server& server_;
-  std::weak_ptr<Connection> connection_;
-  std::string const peer_;
-  std::atomic<TimePoint> last_seen_;
-  std::atomic<std::size_t> backlog_ = 0;
-  std::atomic<bool> greeted_ = false;
-  std::atomic<bool> ending_ = false;
-  std::atomic<bool> closed_ = false;
-  std::uint32_t trainer_ = 0;
   // Of the frame that is being received.
   std::shared_ptr<Buffer> buffer_;
   std::array<Bytes, 1> pieces_;

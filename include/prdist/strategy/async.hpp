@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients are applied when they arrive, and the next step does not wait for the last one's. How far a trainer may
-// run ahead of its own acknowledgements is bounded, so weights are never staler than that. (sync.hpp has the table
-// of choices.)
+// Gradients are applied when they arrive, and the next step does not wait for the last one's. How far a thread may
+// run ahead of its own acknowledgements is bounded. (sync.hpp has the table of choices.)
 #pragma once
 
 #include <cstddef>
@@ -12,7 +11,8 @@
 namespace prdist {
 
 struct Async {
-  std::size_t in_flight = 2;  ///< steps whose pushes may be under way while the next one computes
+  std::size_t send_queue_size = 2;    ///< pushes that may be unacknowledged while the next step computes
+  std::size_t max_merge_var_num = 1;  ///< as many waiting pushes leave as one: their sum for Sgd, else their mean
 
   static constexpr std::string_view name = "async";
   static constexpr ApplyRule apply = ApplyRule::immediate;
@@ -20,8 +20,8 @@ struct Async {
   void step(Step& it) const {
     it.pull();
     it.compute();
-    it.push();
-    it.settle(in_flight);
+    it.push(max_merge_var_num);
+    it.settle(send_queue_size);
   }
 };
 

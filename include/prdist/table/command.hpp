@@ -85,6 +85,13 @@ struct Shrink {
   std::uint32_t day;
 };
 
-using Command = std::variant<DeclareSparse, DeclareDense, PushRows, PushDense, AssignDense, Leave, Shrink>;
+/// The trainer has heard of every change of an adding table up to `change`: the record of them may go.
+struct Heard {
+  TableId table;
+  std::uint32_t trainer;
+  std::uint64_t change;
+};
+
+using Command = std::variant<DeclareSparse, DeclareDense, PushRows, PushDense, AssignDense, Leave, Shrink, Heard>;
 
 }  // namespace prdist

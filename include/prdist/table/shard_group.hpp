@@ -23,6 +23,7 @@
 #include <prdist/core/hash.hpp>
 #include <prdist/optim/kernel.hpp>
 #include <prdist/table/arena.hpp>
+#include <prdist/table/changed_rows.hpp>
 #include <prdist/table/command.hpp>
 #include <prdist/table/cut.hpp>
 #include <prdist/table/dense_table.hpp>
@@ -79,6 +80,14 @@ class ShardGroup {
     if (auto const it = sparse_.find(table); it != sparse_.end()) return it->second.gathering.missing(members_);
     if (auto const it = dense_.find(table); it != dense_.end()) return it->second.gathering.missing(members_);
     return {};
+  }
+
+  /// Rows of an adding table that others than `trainer` have changed since; a table of another kind has none.
+  /// @throws Error table.unknown
+  [[nodiscard]] ChangedRows::Answer changed(TableId table, std::uint32_t trainer, std::uint64_t since) const {
+    (void)declared(sparse_, table);
+    auto const it = changed_.find(table);
+    return it == changed_.end() ? ChangedRows::Answer{} : it->second.changed(trainer, since);
   }
 
   [[nodiscard]] std::size_t bytes() const noexcept { return arena_.bytes(); }
@@ -160,6 +169,7 @@ class ShardGroup {
   void on(DeclareSparse const& it, std::vector<Ticket>&) {
     if (sparse_.contains(it.table)) return;
     sparse_.emplace(it.table, Sparse{SparseShards(arena_, it.spec, owned_), {}});
+    if (it.spec.apply == ApplyRule::add) changed_.emplace(it.table, ChangedRows(members_));
   }
 
   void on(DeclareDense const& it, std::vector<Ticket>&) {
@@ -170,6 +180,12 @@ class ShardGroup {
   void on(PushRows const& it, std::vector<Ticket>& released) {
     push(declared(sparse_, it.table), it, released,
          [&](auto& table) { table.push(it.keys, it.gradients, it.show_click); });
+    auto const record = changed_.find(it.table);
+    if (record == changed_.end()) return;
+    record->second.begin_change();
+    for (auto const key : it.keys) {
+      if (owned_[shard_of(hash_key(key))]) record->second.note(it.trainer, key);
+    }
   }
 
   void on(PushDense const& it, std::vector<Ticket>& released) {
@@ -178,7 +194,7 @@ class ShardGroup {
 
   template <class Table, class Push, class Now>
   void push(Held<Table, Push>& held, Push const& it, std::vector<Ticket>& released, Now&& now) {
-    if (held.table.spec().apply == ApplyRule::immediate) {
+    if (held.table.spec().apply != ApplyRule::gather) {
       now(held.table);
       released.push_back(it.ticket);
       return;
@@ -211,6 +227,13 @@ class ShardGroup {
     // The one that left may be the last that others were waiting for.
     for (auto& [id, held] : sparse_) release(held, released);
     for (auto& [id, held] : dense_) release(held, released);
+    for (auto& [id, record] : changed_) record.leave(it.trainer);
+  }
+
+  void on(Heard const& it, std::vector<Ticket>&) {
+    if (auto const record = changed_.find(it.table); record != changed_.end()) {
+      record->second.heard(it.trainer, it.change);
+    }
   }
 
   std::bitset<shard_count> owned_;
@@ -218,6 +241,7 @@ class ShardGroup {
   Arena arena_;
   std::map<TableId, Sparse> sparse_;
   std::map<TableId, Dense> dense_;
+  std::map<TableId, ChangedRows> changed_;  ///< of tables that add
   std::optional<GuardedSink> sink_;  ///< of the open cut
 };
 

@@ -20,11 +20,39 @@ namespace prdist {
 enum class ApplyRule : std::uint8_t {
   immediate,  ///< applied when it arrives (async)
   gather,     ///< kept until every trainer's push of the step is there, then applied once (sync)
+  add,        ///< added as it comes: a push is a difference of weights, and who pulls hears which rows changed (geo)
 };
 
 [[nodiscard]] constexpr std::string_view name_of(ApplyRule rule) noexcept {
-  return rule == ApplyRule::gather ? "gather" : "immediate";
+  switch (rule) {
+    case ApplyRule::gather: return "gather";
+    case ApplyRule::add: return "add";
+    default: return "immediate";
+  }
 }
+
+/// What a server does with a push that is too stale.
+enum class Stale : std::uint8_t {
+  drop,    ///< acknowledged and forgotten
+  refuse,  ///< answered with job.stale
+};
+
+[[nodiscard]] constexpr std::string_view name_of(Stale choice) noexcept {
+  return choice == Stale::refuse ? "refuse" : "drop";
+}
+
+/// How many other pushes a server may have applied between a pull and the push made from it. Each frame of a push is
+/// judged by each server on its own.
+struct StalenessBound {
+  static constexpr std::uint32_t none = 0xffffffff;
+  std::uint32_t most = none;
+  Stale beyond = Stale::drop;
+
+  friend bool operator==(StalenessBound const&, StalenessBound const&) = default;
+};
+
+/// The rule with which a table that adds is declared: w -= -1 * difference.
+inline constexpr Sgd adding{.rate = -1};
 
 /// A named stretch of a dense table, such as one layer's weights.
 struct DensePart {
@@ -46,6 +74,7 @@ struct SparseSpec {
   Admission admission{};
   Statistics statistics{};
   Eviction eviction = Eviction::none;
+  StalenessBound staleness{};
 
   friend bool operator==(SparseSpec const&, SparseSpec const&) = default;
 };
@@ -56,6 +85,7 @@ struct DenseSpec {
   Optimizer optimizer = Sgd{};
   ApplyRule apply = ApplyRule::immediate;
   std::uint64_t seed = 0;
+  StalenessBound staleness{};
 
   [[nodiscard]] std::size_t size() const {
     std::size_t sum = 0;

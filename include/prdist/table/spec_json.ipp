@@ -59,10 +59,32 @@ inline Initializer read_initializer(FieldReader& reader) {
 inline ApplyRule read_apply(FieldReader& reader) {
   std::string name;
   reader.read("apply", name);
-  if (name == name_of(ApplyRule::gather)) return ApplyRule::gather;
-  if (name != name_of(ApplyRule::immediate))
-    reader.fail("apply", concat("'", shown(name), "' is not immediate or gather"));
+  for (auto const each : {ApplyRule::immediate, ApplyRule::gather, ApplyRule::add}) {
+    if (name == name_of(each)) return each;
+  }
+  reader.fail("apply", concat("'", shown(name), "' is not immediate, gather or add"));
   return ApplyRule::immediate;
+}
+
+/// Absent when there is no bound.
+inline StalenessBound read_staleness(FieldReader& reader) {
+  StalenessBound bound;
+  if (!reader.has("max_staleness")) return bound;
+  std::string beyond;
+  reader.read("max_staleness", bound.most);
+  reader.read("stale", beyond);
+  if (beyond == name_of(Stale::refuse)) {
+    bound.beyond = Stale::refuse;
+  } else if (beyond != name_of(Stale::drop)) {
+    reader.fail("stale", concat("'", shown(beyond), "' is not drop or refuse"));
+  }
+  return bound;
+}
+
+inline void write_staleness(StalenessBound const& bound, boost::json::object& object) {
+  if (bound.most == StalenessBound::none) return;
+  object["max_staleness"] = bound.most;
+  object["stale"] = name_of(bound.beyond);
 }
 
 inline boost::json::object json_of(SparseSpec const& spec) {
@@ -74,6 +96,7 @@ inline boost::json::object json_of(SparseSpec const& spec) {
                              {"apply", name_of(spec.apply)},
                              {"seed", spec.seed}};
   write_policies(object, spec);
+  write_staleness(spec.staleness, object);
   return object;
 }
 
@@ -82,12 +105,14 @@ inline boost::json::object json_of(DenseSpec const& spec) {
   for (auto const& part : spec.parts) {
     parts.push_back(boost::json::object{{"name", part.name}, {"size", part.size}, {"init", json_of(part.init)}});
   }
-  return {{"name", spec.name},
-          {"kind", "dense"},
-          {"parts", std::move(parts)},
-          {"optimizer", json_of(spec.optimizer)},
-          {"apply", name_of(spec.apply)},
-          {"seed", spec.seed}};
+  boost::json::object object{{"name", spec.name},
+                             {"kind", "dense"},
+                             {"parts", std::move(parts)},
+                             {"optimizer", json_of(spec.optimizer)},
+                             {"apply", name_of(spec.apply)},
+                             {"seed", spec.seed}};
+  write_staleness(spec.staleness, object);
+  return object;
 }
 
 /// The first field in which two objects differ, by its path. What is of another name or kind is shown whole: the
@@ -141,6 +166,9 @@ PRDIST_DECL Result<void> check(AnySpec const& spec) {
   if (auto const what = detail::wrong_name(name); !what.empty()) return wrong(what);
   auto const& optimizer = std::visit([](auto const& it) -> Optimizer const& { return it.optimizer; }, spec);
   if (auto const what = detail::wrong_number(optimizer); !what.empty()) return wrong("of its optimizer, ", what);
+  bool const adds =
+      std::visit([](auto const& it) { return it.apply != ApplyRule::add || it.optimizer == Optimizer(adding); }, spec);
+  if (!adds) return wrong("it adds differences, so its optimizer is sgd with rate -1 and nothing else");
   if (auto const* const sparse = std::get_if<SparseSpec>(&spec)) {
     if (sparse->dim == 0 || sparse->dim > detail::most_dim) {
       return wrong("dim is ", sparse->dim, ", between 1 and ", detail::most_dim, " are allowed");
@@ -187,12 +215,14 @@ PRDIST_DECL Result<AnySpec> spec_from_json(std::string_view text) {
     sparse.init = detail::read_initializer(reader);
     sparse.apply = detail::read_apply(reader);
     detail::read_policies(reader, sparse);
+    sparse.staleness = detail::read_staleness(reader);
     spec = std::move(sparse);
   } else if (kind == "dense") {
     DenseSpec dense{.name = name};
     reader.read("seed", dense.seed);
     dense.optimizer = detail::read_optimizer(reader);
     dense.apply = detail::read_apply(reader);
+    dense.staleness = detail::read_staleness(reader);
     auto const* const parts = reader.get("parts");
     if (parts != nullptr && !parts->is_array()) reader.fail("parts", "is not a list");
     if (parts != nullptr && parts->is_array()) {

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -25,6 +26,7 @@
 #include <prdist/core/decl.hpp>
 #include <prdist/core/endpoint.hpp>
 #include <prdist/core/error.hpp>
+#include <prdist/core/histogram.hpp>
 #include <prdist/core/log.hpp>
 #include <prdist/core/runtime.hpp>
 #include <prdist/core/types.hpp>
@@ -65,6 +67,16 @@ struct DenseRef {
   std::string name{};
 };
 
+/// The versions of a table that a pull found, one per server: what the push made from it brings back, so that its
+/// staleness can be told.
+using Seen = std::vector<std::uint32_t>;
+
+/// Keys of rows that others have changed.
+struct Changes {
+  std::vector<Key> keys{};
+  bool forgotten = false;  ///< some are not known any more: whatever is held may have changed
+};
+
 namespace detail {
 class Link;
 }
@@ -86,19 +98,31 @@ class Client {
   [[nodiscard]] DenseRef declare(DenseSpec const& spec);
 
   /// Fetches rows[i * dim ...] for keys[i]. Keys no one has pushed yet get their first row and are not stored.
-  Handle pull(SparseRef const& table, std::span<Key const> keys, std::span<float> rows);
+  /// `seen`, when given, must stay until the handle is done with.
+  Handle pull(SparseRef const& table, std::span<Key const> keys, std::span<float> rows, Seen* seen = nullptr);
 
   /// Sends one gradient per key; equal keys are applied one after another. `examples` is the weight of this trainer
   /// in a gathered step: there the handle is ready when the step has been applied, and even a trainer without keys
   /// must push.
   Handle push(SparseRef const& table, std::span<Key const> keys, std::span<float const> gradients,
-              std::uint32_t examples = 1);
+              std::uint32_t examples = 1, Seen const& seen = {});
 
   /// The whole dense table.
-  Handle pull(DenseRef const& table, std::span<float> weights);
-  Handle push(DenseRef const& table, std::span<float const> gradients, std::uint32_t examples = 1);
+  Handle pull(DenseRef const& table, std::span<float> weights, Seen* seen = nullptr);
+  Handle push(DenseRef const& table, std::span<float const> gradients, std::uint32_t examples = 1,
+              Seen const& seen = {});
   /// Overwrites the weights; optimizer state starts anew.
   Handle assign(DenseRef const& table, std::span<float const> weights);
+
+  /// The rows of an adding table that others have changed since this trainer last asked. Some may have been told
+  /// before. One thread at a time asks for a table.
+  [[nodiscard]] Changes changed(SparseRef const& table);
+
+  /// Thread `lane` of `lanes` has finished `steps` steps. Blocks until nobody in the job is more than `ahead` steps
+  /// behind it: true; or false when the servers want it to look whether something else is to be done, and ask again.
+  [[nodiscard]] bool tick(std::uint32_t lane, std::uint32_t lanes, std::uint64_t steps, std::uint64_t ahead);
+  /// Thread `lane` has no more batches: nobody waits for it.
+  void leave_clock(std::uint32_t lane, std::uint32_t lanes);
 
   /// Blocks until every trainer that has not left is at the barrier of this name.
   void barrier(std::string_view name);
@@ -143,6 +167,10 @@ class Client {
   void leave();
 
   [[nodiscard]] ClientOptions const& options() const noexcept { return options_; }
+  [[nodiscard]] Runtime& runtime() const noexcept { return runtime_; }
+
+  /// How many other pushes a server had applied between the pull and the apply of this trainer's pushes to `table`.
+  [[nodiscard]] std::shared_ptr<Histogram const> staleness(TableId table) const;
 
  private:
   friend class Handle;
@@ -155,8 +183,9 @@ class Client {
 
   [[nodiscard]] std::shared_ptr<detail::Operation> begin(std::string what) const;
   void send(std::size_t server, std::shared_ptr<detail::Operation> const& operation, Header header,
-            std::vector<ConstBytes> out, std::vector<Bytes> in = {}, std::function<void()> arrived = {},
-            std::shared_ptr<std::vector<std::byte>> any = {});
+            std::vector<ConstBytes> out, std::vector<Bytes> in = {}, std::function<void(Header const&)> arrived = {},
+            std::shared_ptr<std::vector<std::byte>> whole = nullptr);
+  [[nodiscard]] std::shared_ptr<Histogram> measured(TableId table) const;
   void declare_any(AnySpec const& spec);
   void call(std::vector<std::size_t> const& servers, std::string what, Kind kind, ConstBytes payload,
             std::uint32_t flags = 0);
@@ -165,7 +194,9 @@ class Client {
   [[nodiscard]] std::vector<std::byte> ask(std::size_t server, std::string what, Header header,
                                            std::vector<ConstBytes> payload);
   Handle dense(Kind kind, DenseRef const& table, std::span<float const> out, std::span<float> in,
-               std::uint32_t examples);
+               std::uint32_t examples, Seen const& made_from = {}, Seen* seen = nullptr);
+  /// One frame to server 0; returns the header of its answer.
+  Header ask_first(std::string what, Header const& header);
   void split_by_server(detail::Operation& operation, std::span<Key const> keys) const;
   void wait(detail::Operation& operation);
   void give_up(detail::Operation& operation, Error const& error);
@@ -187,6 +218,9 @@ class Client {
   std::atomic<bool> left_ = false;
   mutable std::mutex declared_mutex_;
   std::vector<AnySpec> declared_;
+  mutable std::mutex measured_mutex_;
+  mutable std::map<TableId, std::shared_ptr<Histogram>> measured_;
+  std::map<TableId, std::vector<std::uint64_t>> heard_;  ///< per server, the last change of rows we were told of
 };
 
 }  // namespace prdist

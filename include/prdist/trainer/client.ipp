@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include <prdist/trainer/client.hpp>
+#include <prdist/trainer/client_control.ipp>
 #include <prdist/trainer/link.ipp>
 #include <prdist/version.hpp>
 
@@ -16,6 +17,21 @@ namespace detail {
 inline std::uint32_t milliseconds_left(TimePoint deadline, TimePoint now) {
   auto const left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now).count();
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(left, 1, 0xffffffff));
+}
+
+/// Keeps the version of a pull's first answer of server `s`: the oldest that any of its rows may have.
+inline std::function<void(Header const&)> noting(Seen* seen, std::size_t s) {
+  return [seen, s](Header const& answer) {
+    if (seen != nullptr && (*seen)[s] == 0) (*seen)[s] = answer.table_version;
+  };
+}
+
+/// Adds the staleness that a push is answered with; 0 there stands for "not known".
+inline std::function<void(Header const&)> measuring(std::shared_ptr<Histogram> histogram) {
+  if (!histogram) return {};
+  return [histogram = std::move(histogram)](Header const& answer) {
+    if (answer.table_version != 0) histogram->add(answer.table_version - 1);
+  };
 }
 
 }  // namespace detail
@@ -118,8 +134,9 @@ PRDIST_DECL std::shared_ptr<detail::Operation> Client::begin(std::string what) c
 }
 
 PRDIST_DECL void Client::send(std::size_t server, std::shared_ptr<detail::Operation> const& operation, Header header,
-                              std::vector<ConstBytes> out, std::vector<Bytes> in, std::function<void()> arrived,
-                              std::shared_ptr<std::vector<std::byte>> any) {
+                              std::vector<ConstBytes> out, std::vector<Bytes> in,
+                              std::function<void(Header const&)> arrived,
+                              std::shared_ptr<std::vector<std::byte>> whole) {
   auto const request = next_request_.fetch_add(1);
   header.request = request;
   header.client = options_.trainer;
@@ -127,7 +144,7 @@ PRDIST_DECL void Client::send(std::size_t server, std::shared_ptr<detail::Operat
   header.placement = placement_.epoch();
   header.remaining_ms = detail::milliseconds_left(operation->deadline(), runtime_.now());
   // The frame keeps the operation alive, and with it what the pieces show when keys were sorted.
-  links_[server]->send(request, {operation, std::move(in), std::move(arrived), std::move(any)},
+  links_[server]->send(request, {operation, std::move(in), std::move(arrived), std::move(whole)},
                        {header, std::move(out), operation});
 }
 
@@ -191,7 +208,7 @@ PRDIST_DECL std::size_t Client::rows_per_frame(SparseRef const& table) const {
   return std::max<std::size_t>(1, options_.frame_bytes / (table.dim * sizeof(float)));
 }
 
-PRDIST_DECL Handle Client::pull(SparseRef const& table, std::span<Key const> keys, std::span<float> rows) {
+PRDIST_DECL Handle Client::pull(SparseRef const& table, std::span<Key const> keys, std::span<float> rows, Seen* seen) {
   auto const step = rows_per_frame(table);
   if (rows.size() != keys.size() * table.dim) {
     throw Error(Errc::table_shape, "pull of table '", table.name, "': room for ", rows.size(), " floats, ",
@@ -203,6 +220,7 @@ PRDIST_DECL Handle Client::pull(SparseRef const& table, std::span<Key const> key
   header.table = table.id;
   bool const direct = links_.size() == 1;
   if (!direct) split_by_server(*operation, keys);
+  if (seen != nullptr) seen->assign(links_.size(), 0);
   for (std::size_t s = 0; s < links_.size(); ++s) {
     std::span<Key const> const mine = direct ? keys : std::span<Key const>(operation->keys[s]);
     for (std::size_t at = 0; at < mine.size(); at += step) {
@@ -211,19 +229,22 @@ PRDIST_DECL Handle Client::pull(SparseRef const& table, std::span<Key const> key
       operation->add(static_cast<std::uint32_t>(s));
       if (direct) {
         send(s, operation, header, {std::as_bytes(part)},
-             {std::as_writable_bytes(rows.subspan(at * table.dim, part.size() * table.dim))});
+             {std::as_writable_bytes(rows.subspan(at * table.dim, part.size() * table.dim))}, detail::noting(seen, s));
         continue;
       }
       // Rows of one server lie scattered over the caller's: they are received together and then dealt out.
       auto const buffer = buffers_.take(part.size() * table.dim * sizeof(float));
       auto const positions = std::span<std::uint32_t const>(operation->positions[s]).subspan(at, part.size());
-      send(s, operation, header, {std::as_bytes(part)}, {buffer->bytes()}, [buffer, positions, rows, dim = table.dim] {
+      auto const deal = [buffer, positions, rows, dim = table.dim,
+                         note = detail::noting(seen, s)](Header const& answer) {
+        note(answer);
         auto const* from = buffer->as<float>(0, 0).data();
         for (auto const position : positions) {
           std::memcpy(rows.data() + position * dim, from, dim * sizeof(float));
           from += dim;
         }
-      });
+      };
+      send(s, operation, header, {std::as_bytes(part)}, {buffer->bytes()}, deal);
     }
   }
   operation->seal();
@@ -231,7 +252,7 @@ PRDIST_DECL Handle Client::pull(SparseRef const& table, std::span<Key const> key
 }
 
 PRDIST_DECL Handle Client::push(SparseRef const& table, std::span<Key const> keys, std::span<float const> gradients,
-                                std::uint32_t examples) {
+                                std::uint32_t examples, Seen const& seen) {
   auto const step = rows_per_frame(table);
   if (gradients.size() != keys.size() * table.dim) {
     throw Error(Errc::table_shape, "push to table '", table.name, "': ", gradients.size(), " gradients for ",
@@ -256,7 +277,9 @@ PRDIST_DECL Handle Client::push(SparseRef const& table, std::span<Key const> key
       }
     }
   }
+  auto const note = detail::measuring(measured(table.id));
   for (std::size_t s = 0; s < links_.size(); ++s) {
+    header.table_version = s < seen.size() ? seen[s] : 0;
     auto const mine = direct ? keys : std::span<Key const>(operation->keys[s]);
     auto const values = direct ? gradients : std::span<float const>(operation->values[s]);
     // A server without keys of ours is told so: in a gathered step it waits for everybody's part.
@@ -271,7 +294,7 @@ PRDIST_DECL Handle Client::push(SparseRef const& table, std::span<Key const> key
       if (!part.empty()) {
         out = {std::as_bytes(part), std::as_bytes(values.subspan(at * table.dim, part.size() * table.dim))};
       }
-      send(s, operation, header, std::move(out));
+      send(s, operation, header, std::move(out), {}, note);
       at += part.size();
     } while (at < mine.size());
   }
@@ -280,7 +303,7 @@ PRDIST_DECL Handle Client::push(SparseRef const& table, std::span<Key const> key
 }
 
 PRDIST_DECL Handle Client::dense(Kind kind, DenseRef const& table, std::span<float const> out, std::span<float> in,
-                                 std::uint32_t examples) {
+                                 std::uint32_t examples, Seen const& made_from, Seen* seen) {
   auto const size = kind == Kind::pull_dense ? in.size() : out.size();
   auto const* const verb = kind == Kind::pull_dense   ? "a pull of"
                            : kind == Kind::push_dense ? "a push to"
@@ -294,7 +317,10 @@ PRDIST_DECL Handle Client::dense(Kind kind, DenseRef const& table, std::span<flo
   header.kind = kind;
   header.table = table.id;
   header.weight = examples;
+  if (seen != nullptr) seen->assign(links_.size(), 0);
+  auto const note = detail::measuring(kind == Kind::push_dense ? measured(table.id) : nullptr);
   for (std::size_t s = 0; s < links_.size(); ++s) {
+    header.table_version = s < made_from.size() ? made_from[s] : 0;
     auto const ranges = placement_.ranges_of(hash_name(table.name), table.size, s);
     std::size_t at = 0;
     // As for rows: a server that has no range of the table still counts the step.
@@ -316,7 +342,8 @@ PRDIST_DECL Handle Client::dense(Kind kind, DenseRef const& table, std::span<flo
         }
       }
       operation->add(static_cast<std::uint32_t>(s));
-      send(s, operation, header, std::move(pieces), std::move(room));
+      send(s, operation, header, std::move(pieces), std::move(room),
+           kind == Kind::pull_dense ? detail::noting(seen, s) : note);
       at += count;
     } while (at < ranges.size());
   }
@@ -324,12 +351,13 @@ PRDIST_DECL Handle Client::dense(Kind kind, DenseRef const& table, std::span<flo
   return {*this, std::move(operation)};
 }
 
-PRDIST_DECL Handle Client::pull(DenseRef const& table, std::span<float> weights) {
-  return dense(Kind::pull_dense, table, {}, weights, 0);
+PRDIST_DECL Handle Client::pull(DenseRef const& table, std::span<float> weights, Seen* seen) {
+  return dense(Kind::pull_dense, table, {}, weights, 0, {}, seen);
 }
 
-PRDIST_DECL Handle Client::push(DenseRef const& table, std::span<float const> gradients, std::uint32_t examples) {
-  return dense(Kind::push_dense, table, gradients, {}, examples);
+PRDIST_DECL Handle Client::push(DenseRef const& table, std::span<float const> gradients, std::uint32_t examples,
+                                Seen const& seen) {
+  return dense(Kind::push_dense, table, gradients, {}, examples, seen);
 }
 
 PRDIST_DECL Handle Client::assign(DenseRef const& table, std::span<float const> weights) {
@@ -354,19 +382,6 @@ PRDIST_DECL void Client::wait(detail::Operation& operation) {
 /// No answer may come into memory the caller is about to free: the connections that owe one are closed.
 PRDIST_DECL void Client::give_up(detail::Operation& operation, Error const& error) {
   for (auto const server : operation.owing()) links_[server]->close(error);
-}
-
-PRDIST_DECL void Client::ping() {
-  // A sign of life while the trainer computes; a server that does not answer is noticed by the next call's deadline.
-  runtime_.after(options_.ping_every, [this, life = life_] {
-    std::lock_guard const lock(life->mutex);
-    if (life->ended) return;
-    auto const operation = std::make_shared<detail::Operation>("a ping", runtime_.now() + options_.deadline);
-    for (std::size_t i = 0; i < links_.size(); ++i) operation->add(static_cast<std::uint32_t>(i));
-    for (std::size_t i = 0; i < links_.size(); ++i) send(i, operation, Header{}, {});
-    operation->seal();
-    ping();
-  });
 }
 
 }  // namespace prdist

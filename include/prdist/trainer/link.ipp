@@ -17,8 +17,8 @@ class Link final : public FrameSink {
   struct Request {
     std::shared_ptr<Operation> operation;
     std::vector<Bytes> in;                          ///< where the payload of the answer goes
-    std::function<void()> arrived;                  ///< called when it is there
-    std::shared_ptr<std::vector<std::byte>> any{};  ///< instead of `in`: takes an answer of any size
+    std::function<void(Header const&)> arrived;     ///< called when it is there
+    std::shared_ptr<std::vector<std::byte>> whole;  ///< takes a payload of any size instead of `in`
   };
 
   /// Before a connection is made for this link: what was wrong with the last one is forgotten.
@@ -67,10 +67,9 @@ class Link final : public FrameSink {
       piece_[0] = Bytes(failure_);
       return std::span<Bytes const>(piece_);
     }
-    if (auto const& any = it->second.any; any && header.kind == Kind::reply) {
-      any->resize(static_cast<std::size_t>(header.payload));
-      piece_[0] = Bytes(*any);
-      return std::span<Bytes const>(piece_);
+    if (auto& whole = it->second.whole; whole && header.kind == Kind::reply) {
+      whole->resize(static_cast<std::size_t>(header.payload));
+      it->second.in = {Bytes(*whole)};
     }
     std::size_t expected = 0;
     for (auto const& piece : it->second.in) expected += piece.size();
@@ -95,7 +94,7 @@ class Link final : public FrameSink {
       auto const error = decode_failure(failure_);
       return request.operation->complete(server_, &error);
     }
-    if (request.arrived) request.arrived();
+    if (request.arrived) request.arrived(header);
     request.operation->complete(server_, nullptr);
   }
 

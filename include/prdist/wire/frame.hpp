@@ -34,6 +34,8 @@ enum class Kind : std::uint16_t {
   leave = 9,
   ping = 10,
   retire = 11,
+  clock = 12,
+  pull_changed = 13,
   ask_cut = 16,
   met_for_cut = 17,
   cut = 18,
@@ -47,6 +49,12 @@ enum class Kind : std::uint16_t {
 
 /// Set in Header::flags of a push that closes the trainer's part of a gathered step.
 inline constexpr std::uint32_t flag_last = 1;
+/// Set in a clock of a thread that has no more batches.
+inline constexpr std::uint32_t flag_leave = 2;
+/// Set in the answer to a clock: not yet, ask again; and to pull_changed: what changed is no longer known, or more
+/// is to come.
+inline constexpr std::uint32_t flag_again = 4;
+inline constexpr std::uint32_t flag_forgotten = 8;
 
 /// Of Kind::meet: only trainers that still have batches are waited for.
 inline constexpr std::uint32_t flag_training = 16;
@@ -63,17 +71,18 @@ struct Header {
   Kind kind = Kind::ping;
   std::uint32_t flags = 0;
   std::uint32_t table = 0;
-  std::uint64_t request = 0;       ///< chosen by the sender of a request, repeated in its reply
-  std::uint64_t client = 0;        ///< who asks: stays the same when a trainer reconnects
-  std::uint32_t client_epoch = 0;  ///< counts the lives of that client
-  std::uint32_t placement = 0;     ///< the epoch of the placement by which keys were sent here
-  std::uint64_t sequence = 0;      ///< counts what one client sends; in an answer the step of a wanted checkpoint
-  std::uint32_t remaining_ms = 0;  ///< how long the sender waits, 0: for ever; in an answer that checkpoint's number
-  std::uint32_t weight = 0;        ///< examples behind a gradient
-  std::uint64_t payload = 0;       ///< bytes that follow, without their checksums
-  std::uint64_t count = 0;         ///< keys or ranges in the payload
-  std::uint64_t offset = 0;        ///< the first range
-  std::uint64_t checksum = 0;      ///< over all bytes before it
+  std::uint64_t request = 0;        ///< chosen by the sender of a request, repeated in its reply
+  std::uint32_t client = 0;         ///< who asks: stays the same when a trainer reconnects
+  std::uint32_t table_version = 0;  ///< of the table in a pull's answer and in the push made from it; 0: not known
+  std::uint32_t client_epoch = 0;   ///< counts the lives of that client
+  std::uint32_t placement = 0;      ///< the epoch of the placement by which keys were sent here
+  std::uint64_t sequence = 0;       ///< counts what one client sends; in an answer the step of a wanted checkpoint
+  std::uint32_t remaining_ms = 0;   ///< how long the sender waits, 0: for ever; in an answer that checkpoint's number
+  std::uint32_t weight = 0;         ///< examples behind a gradient
+  std::uint64_t payload = 0;        ///< bytes that follow, without their checksums
+  std::uint64_t count = 0;          ///< keys or ranges in the payload
+  std::uint64_t offset = 0;         ///< the first range
+  std::uint64_t checksum = 0;       ///< over all bytes before it
 };
 
 inline constexpr std::size_t header_bytes = 88;
