@@ -146,6 +146,7 @@ prdist_component(prdist
     include/prdist/server/server.ipp
     include/prdist/server/session.ipp
     include/prdist/server/session_base.ipp
+    include/prdist/server/session_job.ipp
     include/prdist/table/json_fields.ipp
     include/prdist/table/optimizer_json.ipp
     include/prdist/table/row_policy_json.ipp

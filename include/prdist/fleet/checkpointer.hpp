@@ -60,10 +60,21 @@ class Checkpointer {
   /// config.contradiction when the job had another number of workers
   [[nodiscard]] std::optional<WorkerState> resume();
 
-  /// Call it between two steps. `state` is asked only when there is a checkpoint. Next::stop means: a last one is
-  /// complete, leave the loop and end with StopSignal::exit_code(). @throws Error when the last one could not be
-  /// written; of an earlier one that is only logged
+  /// Call it between two steps. `state` is asked only when there is a checkpoint. As stepped(), due() and meet().
   [[nodiscard]] Next between_steps(std::function<WorkerState()> const& state);
+
+  // The same in three, for loops with several threads (TrainOptions::pause_due and pause): one thread at a time.
+
+  /// One more step has been taken.
+  void stepped() noexcept { ++step_; }
+
+  /// Whether all workers are to meet now.
+  [[nodiscard]] bool due();
+
+  /// Meets the other workers for the checkpoint that is due; no thread of this one is in a step. Next::stop means: a
+  /// last one is complete, leave the loop and end with StopSignal::exit_code(). @throws Error when the last one could
+  /// not be written; of an earlier one that is only logged
+  [[nodiscard]] Next meet(WorkerState const& state);
 
   /// This worker has no more batches: later checkpoints are made without it, and remember `state`.
   void finish(WorkerState const& state);
@@ -76,7 +87,6 @@ class Checkpointer {
   [[nodiscard]] std::uint64_t step() const noexcept { return step_; }
 
  private:
-  [[nodiscard]] Next meet(CutWish::Wanted const& wanted, WorkerState const& state);
   void start_writing(Texts const& texts);
   /// Waits for the one that is being written. @throws Error what went wrong
   void wait();
@@ -89,6 +99,7 @@ class Checkpointer {
   bool in_step_;
   std::function<void()> settle_;
   std::uint64_t step_ = 0;
+  std::uint64_t asked_at_ = 0;
   bool asked_to_stop_ = false;
   std::uint64_t written_ = 0;
   std::optional<CheckpointBase> base_;  // what the next one of changed rows builds on

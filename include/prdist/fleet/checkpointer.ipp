@@ -103,7 +103,7 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
   auto const news = std::string_view(found->second).substr(found->second.find('\n') + 1);
   if (found->second.starts_with("failed")) throw Error(Errc::checkpoint_file, "worker 0 could not resume: ", news);
   auto const manifest = manifest_from_json(news, "the manifest that worker 0 has read");
-  step_ = manifest.step;
+  step_ = asked_at_ = manifest.step;
   // Weights alone, from a save that no worker stood for: all data from the beginning.
   if (manifest.trainers.empty()) return std::nullopt;
   if (manifest.trainers.size() != client_.options().trainers) {
@@ -120,21 +120,27 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
 }
 
 PRDIST_DECL Next Checkpointer::between_steps(std::function<WorkerState()> const& state) {
-  ++step_;
+  stepped();
+  return due() ? meet(state()) : Next::train;
+}
+
+PRDIST_DECL bool Checkpointer::due() {
   auto& wish = client_.cut_wish();
-  bool const stop = StopSignal::requested() || wish.server_ends();
-  bool const due = options_.every != 0 && client_.options().trainer == 0 && step_ % options_.every == 0;
-  if ((stop && !asked_to_stop_) || due) {
+  bool const stop = (StopSignal::requested() || wish.server_ends()) && !asked_to_stop_;
+  bool const interval =
+      options_.every != 0 && client_.options().trainer == 0 && step_ % options_.every == 0 && step_ != asked_at_;
+  if (stop || interval) {
     asked_to_stop_ = asked_to_stop_ || stop;
+    asked_at_ = step_;
     // In step, nobody can be past the step that begins now: all hear of it before they end it, and meet behind it.
     client_.ask_cut(in_step_ ? step_ + 1 : 0, stop);
   }
   auto const wanted = wish.wanted();
-  if (!wanted || step_ < wanted->step) return Next::train;
-  return meet(*wanted, state());
+  return wanted && step_ >= wanted->step;
 }
 
-PRDIST_DECL Next Checkpointer::meet(CutWish::Wanted const& wanted, WorkerState const& state) {
+PRDIST_DECL Next Checkpointer::meet(WorkerState const& state) {
+  auto const wanted = client_.cut_wish().wanted().value_or(CutWish::Wanted{});
   auto const own = client_.options().trainer;
   auto const name = concat("checkpoint ", wanted.number);
   settle_();

@@ -48,6 +48,7 @@ struct ServerOptions {
 namespace detail {
 class Session;
 class SessionBase;
+class SessionJob;
 }  // namespace detail
 
 class Server : public std::enable_shared_from_this<Server> {
@@ -77,6 +78,7 @@ class Server : public std::enable_shared_from_this<Server> {
  private:
   friend class detail::Session;
   friend class detail::SessionBase;
+  friend class detail::SessionJob;
 
   void tick();
   void end_if_over();

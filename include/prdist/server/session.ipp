@@ -4,18 +4,14 @@
 #pragma once
 
 #include <prdist/server/server.hpp>
-#include <prdist/server/session_base.ipp>
+#include <prdist/server/session_job.ipp>
 #include <prdist/wire/hello.hpp>
-#include <prdist/wire/texts.hpp>
 
 namespace prdist::detail {
 
-/// The longest text a trainer may bring to a meeting.
-inline constexpr std::uint64_t max_text = std::uint64_t{4} << 20;
-
-class Session final : public SessionBase {
+class Session final : public SessionJob {
  public:
-  using SessionBase::SessionBase;
+  using SessionJob::SessionJob;
 
   Result<std::span<Bytes const>> on_header(Header const& header) override {
     last_seen_ = server_.runtime_.now();
@@ -252,80 +248,6 @@ class Session final : public SessionBase {
           AssignDense{header.table, header.offset, header.count, buffer_->as<float const>(0, floats(header)), buffer_});
   }
 
-  /// The payload is the meeting's name, a zero byte and the text.
-  void on_meet(Header const& header) {
-    auto const payload = text();
-    auto const end = payload.find('\0');
-    if (end == std::string_view::npos) return fail(header, wrong("a meeting without a name"));
-    std::string const name(payload.substr(0, end));
-    if (!server_.trainers_.lost().empty()) return fail(header, server_.lost_error(concat("'", name, "'")));
-    auto const attendance = (header.flags & flag_training) != 0 ? Attendance::training : Attendance::everybody;
-    server_.meetings_.arrive(name, attendance, trainer_, std::string(payload.substr(end + 1)), until(header),
-                             [self = self(), header](Error const* error, Texts const& texts) {
-                               if (error != nullptr) return self->fail(header, *error);
-                               auto all = texts;
-                               if ((header.flags & flag_training) != 0) all.merge(self->server_.trainers_.retired());
-                               self->reply_bytes(header, encode_texts(all));
-                             });
-  }
-
-  void on_met_for_cut(Header const& header) {
-    server_.call_.met(static_cast<std::uint32_t>(header.offset));
-    reply(header);
-  }
-
-  void on_cut(Header const& header) {
-    auto const kind = (header.flags & flag_changed) != 0 ? CutKind::changed : CutKind::full;
-    attempt(header, [&] { server_.saving_.cut(std::string(text()), kind, answering(header)); });
-  }
-
-  void on_keep_cut(Header const& header) { server_.saving_.keep_cut(answering(header)); }
-
-  void on_load(Header const& header) {
-    attempt(header, [&] {
-      server_.saving_.load(std::string(text()));
-      reply(header);
-    });
-  }
-
-  /// Does something that answers, unless it throws.
-  template <class Call>
-  void attempt(Header const& header, Call&& call) {
-    try {
-      call();
-    } catch (Error const& error) {
-      fail(header, Error(error.code(), "server ", server_.options_.index, ": ", error.message()));
-    }
-  }
-
-  void on_retire(Header const& header) {
-    server_.trainers_.retire(trainer_, std::string(text()));
-    server_.clocks_.leave(trainer_);
-    apply(header, Leave{trainer_});
-    server_.meetings_.release();
-  }
-
-  void on_ask_cut(Header const& header) {
-    server_.call_.ask(header.offset, (header.flags & flag_stop) != 0);
-    server_.clocks_.look_again();  // who waits for a slower one comes to the meeting first
-    reply(header);
-  }
-
-  /// Of thread `offset` of `weight` threads: it has finished `count` steps, and may be `table` ahead.
-  void on_clock(Header const& header) {
-    auto const lane = static_cast<std::uint32_t>(header.offset);
-    if ((header.flags & flag_leave) != 0) {
-      server_.clocks_.leave(trainer_, lane, header.weight);
-      return reply(header);
-    }
-    server_.clocks_.tick(trainer_, lane, header.weight, header.count, header.table, until(header),
-                         [self = self(), header](Clocks::Answer answer) {
-                           auto said = header;
-                           said.flags = answer == Clocks::Answer::look_again ? flag_again : 0;
-                           self->reply(said);
-                         });
-  }
-
   /// Keys of the rows that others have changed after change `offset`, in any order, some perhaps twice.
   void on_pull_changed(Header const& header) {
     struct Found {
@@ -357,14 +279,6 @@ class Session final : public SessionBase {
           std::memcpy(payload->bytes().data(), all.keys.data(), all.keys.size() * sizeof(Key));
           self->reply(said, payload);
         }));
-  }
-
-  void on_leave(Header const& header) {
-    server_.trainers_.leave(trainer_);
-    server_.clocks_.leave(trainer_);
-    log(Level::info, "server ", server_.options_.index, ": trainer ", trainer_, " has stopped");
-    apply(header, Leave{trainer_});
-    server_.meetings_.release();
   }
 
   /// A gathered step that includes a lost trainer can never be complete.
@@ -426,12 +340,6 @@ class Session final : public SessionBase {
 
   static bool is_push(Kind kind) { return kind == Kind::push_rows || kind == Kind::push_dense; }
 
-  [[nodiscard]] std::string_view text() const {
-    return {reinterpret_cast<char const*>(buffer_->bytes().data()), buffer_->bytes().size()};
-  }
-
-  // Of the frame that is being received.
-  std::shared_ptr<Buffer> buffer_;
   std::array<Bytes, 1> pieces_;
   std::shared_ptr<TableInfo const> info_;
 };

@@ -56,7 +56,7 @@ class Versions {
   }
 
  private:
-  static std::uint32_t on_wire(std::uint64_t version) { return static_cast<std::uint32_t>(version) + 1; }
+  static std::uint32_t on_wire(std::uint64_t count) { return static_cast<std::uint32_t>(count) + 1; }
 
   [[nodiscard]] std::uint32_t difference(std::uint32_t pulled) const {
     return pulled == 0 ? 0 : on_wire(version_) - pulled;

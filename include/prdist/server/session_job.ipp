@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of a session that is about the job and not about rows: meetings, clocks, checkpoints, the end.
+#pragma once
+
+#include <cstring>
+
+#include <prdist/server/session_base.ipp>
+#include <prdist/wire/texts.hpp>
+
+namespace prdist::detail {
+
+/// The longest text a trainer may bring to a meeting.
+inline constexpr std::uint64_t max_text = std::uint64_t{4} << 20;
+
+class SessionJob : public SessionBase {
+ public:
+  using SessionBase::SessionBase;
+
+ protected:
+  /// The payload is the meeting's name, a zero byte and the text.
+  void on_meet(Header const& header) {
+    auto const payload = text();
+    auto const end = payload.find('\0');
+    if (end == std::string_view::npos) return fail(header, wrong("a meeting without a name"));
+    std::string const name(payload.substr(0, end));
+    if (!server_.trainers_.lost().empty()) return fail(header, server_.lost_error(concat("'", name, "'")));
+    auto const attendance = (header.flags & flag_training) != 0 ? Attendance::training : Attendance::everybody;
+    server_.meetings_.arrive(name, attendance, trainer_, std::string(payload.substr(end + 1)), until(header),
+                             [self = job(), header](Error const* error, Texts const& texts) {
+                               if (error != nullptr) return self->fail(header, *error);
+                               auto all = texts;
+                               if ((header.flags & flag_training) != 0) all.merge(self->server_.trainers_.retired());
+                               self->reply_bytes(header, encode_texts(all));
+                             });
+  }
+
+  void on_met_for_cut(Header const& header) {
+    server_.call_.met(static_cast<std::uint32_t>(header.offset));
+    reply(header);
+  }
+
+  void on_cut(Header const& header) {
+    auto const kind = (header.flags & flag_changed) != 0 ? CutKind::changed : CutKind::full;
+    attempt(header, [&] { server_.saving_.cut(std::string(text()), kind, answering(header)); });
+  }
+
+  void on_keep_cut(Header const& header) { server_.saving_.keep_cut(answering(header)); }
+
+  void on_load(Header const& header) {
+    attempt(header, [&] {
+      server_.saving_.load(std::string(text()));
+      reply(header);
+    });
+  }
+
+  /// Does something that answers, unless it throws.
+  template <class Call>
+  void attempt(Header const& header, Call&& call) {
+    try {
+      call();
+    } catch (Error const& error) {
+      fail(header, Error(error.code(), "server ", server_.options_.index, ": ", error.message()));
+    }
+  }
+
+  void on_retire(Header const& header) {
+    server_.trainers_.retire(trainer_, std::string(text()));
+    server_.clocks_.leave(trainer_);
+    leave_steps(header);
+    server_.meetings_.release();
+  }
+
+  void on_ask_cut(Header const& header) {
+    server_.call_.ask(header.offset, (header.flags & flag_stop) != 0);
+    server_.clocks_.look_again();  // who waits for a slower one comes to the meeting first
+    reply(header);
+  }
+
+  /// Of thread `offset` of `weight` threads: it has finished `count` steps, and may be `table` ahead.
+  void on_clock(Header const& header) {
+    auto const lane = static_cast<std::uint32_t>(header.offset);
+    if ((header.flags & flag_leave) != 0) {
+      server_.clocks_.leave(trainer_, lane, header.weight);
+      return reply(header);
+    }
+    server_.clocks_.tick(trainer_, lane, header.weight, header.count, header.table, until(header),
+                         [self = job(), header](Clocks::Answer answer) {
+                           auto said = header;
+                           said.flags = answer == Clocks::Answer::look_again ? flag_again : 0;
+                           self->reply(said);
+                         });
+  }
+
+  void on_leave(Header const& header) {
+    server_.trainers_.leave(trainer_);
+    server_.clocks_.leave(trainer_);
+    log(Level::info, "server ", server_.options_.index, ": trainer ", trainer_, " has stopped");
+    leave_steps(header);
+    server_.meetings_.release();
+  }
+
+  [[nodiscard]] std::string_view text() const {
+    return {reinterpret_cast<char const*>(buffer_->bytes().data()), buffer_->bytes().size()};
+  }
+
+  std::shared_ptr<Buffer> buffer_;  ///< the payload of the frame that is being received
+
+ private:
+  [[nodiscard]] std::shared_ptr<SessionJob> job() { return std::static_pointer_cast<SessionJob>(shared_from_this()); }
+
+  void leave_steps(Header const& header) {
+    server_.engine_.apply(Leave{trainer_}, until(header), counted(answering(header)));
+  }
+};
+
+}  // namespace prdist::detail
