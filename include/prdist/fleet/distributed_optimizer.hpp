@@ -95,6 +95,12 @@ class DistributedOptimizer {
     return step.loss;
   }
 
+  /// Declares the model's tables now; else the first step does it.
+  template <class Model>
+  void declare(Model const& model) {
+    prepare(model);
+  }
+
   /// How many threads will call minimize() with a lane of their own; those before are forgotten. Settled first.
   void use_threads(std::size_t threads) {
     threads_ = std::max<std::size_t>(1, threads);

@@ -354,6 +354,11 @@ PRDIST_DECL std::string difference(AnySpec const& here, AnySpec const& there) {
                     other == nullptr ? std::string("absent") : boost::json::serialize(*other), " on the server");
     }
   }
+  for (auto const& [name, value] : theirs) {
+    if (mine.contains(name)) continue;
+    return concat(std::string_view(name.data(), name.size()), " is absent here and ", boost::json::serialize(value),
+                  " on the server");
+  }
   return "they differ";
 }
 
