@@ -160,6 +160,9 @@ TEST_F(ServerByHand, SizesAreComparedBeforeMemoryIsTaken) {
   refused(of(Kind::pull_dense, "d", 2), {}, "ranges 0+2 of 1");
   refused(of(Kind::push_dense, "d", 1), std::string(8, 0), "8 bytes for 40");
   refused(of(Kind::ping), "x", "came with 1 bytes");
+  refused(of(Kind::clock), "x", "came with 1 bytes");
+  refused(of(Kind::clock), {}, "a clock of thread 0 of 0");
+  refused(of(Kind::pull_changed, "t"), "x", "came with 1 bytes");
   refused(of(static_cast<Kind>(77)), {}, "unknown kind 77");
   refused(of(Kind::reply), {}, "unknown kind 64");
 }

@@ -143,6 +143,7 @@ class Executor final : public Runtime {
 class SimulatedJob {
  public:
   SimulatedJob(std::uint32_t server_count, std::uint32_t trainers) : clients(trainers), trainers_(trainers) {
+    set_log([](Level, std::string_view) {});  // hundreds of jobs would say the same
     Memory memory(executor.hub);
     for (std::uint32_t i = 0; i < server_count; ++i) {
       ServerOptions options;
@@ -159,6 +160,8 @@ class SimulatedJob {
                                .value());
     }
   }
+
+  ~SimulatedJob() { set_log(detail::log_to_stderr); }
 
   /// Call it in a thread of the executor.
   Client& connect(std::uint32_t trainer) {

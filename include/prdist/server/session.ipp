@@ -55,6 +55,8 @@ class Session final : public SessionBase {
   }
 
  private:
+  static constexpr std::uint32_t most_threads = 65536;  ///< of one trainer
+
   [[nodiscard]] std::shared_ptr<Session> self() { return std::static_pointer_cast<Session>(shared_from_this()); }
 
   /// Everything that can be told from the header alone. Sizes are compared without overflow: payload is bounded.
@@ -84,9 +86,14 @@ class Session final : public SessionBase {
       case Kind::barrier:
       case Kind::leave:
       case Kind::retire:
-      case Kind::clock:
       case Kind::ping:
         if (header.payload != 0) return wrong("a message that has no payload came with ", header.payload, " bytes");
+        return {};
+      case Kind::clock:
+        if (header.payload != 0) return wrong("a message that has no payload came with ", header.payload, " bytes");
+        if (header.offset >= header.weight || header.weight > most_threads) {
+          return wrong("a clock of thread ", header.offset, " of ", header.weight);
+        }
         return {};
       default: return wrong("a message of unknown kind ", static_cast<unsigned>(header.kind));
     }
