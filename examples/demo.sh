@@ -5,9 +5,9 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: ./dev demo [--strategy async|sync] [--servers N] [--workers N] [--rows N] [--out DIR]
+usage: ./dev demo [--strategy NAME] [--servers N] [--workers N] [--rows N] [--out DIR]
 
-  --strategy   when gradients are applied: as they come (async, the default) or all workers' together (sync)
+  --strategy   when gradients are applied: async (the default), sync, half_async, geo or ssp
   --servers    parameter servers, default 2
   --workers    trainers, default 2
   --rows       training rows, default 400000
@@ -32,7 +32,10 @@ while [ $# -gt 0 ]; do
     *) echo "demo: unknown option $1" >&2; usage >&2; exit 64 ;;
   esac
 done
-case $strategy in async | sync) ;; *) echo "demo: --strategy is async or sync, not '$strategy'" >&2; exit 64 ;; esac
+case $strategy in
+  async | sync | half_async | geo | ssp) ;;
+  *) echo "demo: --strategy is async, sync, half_async, geo or ssp, not '$strategy'" >&2; exit 64 ;;
+esac
 for name in servers workers rows; do
   [[ ${!name} =~ ^[1-9][0-9]{0,8}$ ]] || { echo "demo: --$name is a number from 1, not '${!name}'" >&2; exit 64; }
 done
@@ -48,9 +51,10 @@ if [ ! -f "$data/meta.json" ]; then
     { cat "$out/prdata.log" >&2; exit 1; }
 fi
 
-# A synchronous step of N workers with batch B is a step of one process with batch N * B: the same batch for both.
-batch=512 part=512
-[ "$strategy" = sync ] && part=$(((batch + workers - 1) / workers))
+# N workers have N batches under way, whether their steps wait for each other or not: with a batch of 1/N as many
+# examples lie between two looks at a weight as in one process.
+batch=512
+part=$(((batch + workers - 1) / workers))
 common=(--train "$data/train" --test "$data/test" --rows "$rows" --seed 1)
 export OPENBLAS_NUM_THREADS=1
 

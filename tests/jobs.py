@@ -68,10 +68,10 @@ def expect(condition, output):
         raise AssertionError(CASE)
 
 
-def trains(strategy, transport):
+def trains(strategy, transport, *more):
     plant()
     code, output = finish(start("ctr_dnn", "--train", "data/train", "--test", "data/test", "--strategy", strategy,
-                                "--transport", transport, "--hidden", "16", "--batch_size", "32", "--result", "result.json", "--epochs", "2"))
+                                "--transport", transport, "--hidden", "16", "--batch_size", "32", "--result", "result.json", "--epochs", "2", *more))
     expect(code == 0, output)
     with open(os.path.join(WORK, "result.json"), encoding="utf-8") as file:
         expect(json.load(file)["auc"] > 0.52, output)
@@ -199,6 +199,9 @@ CASES = {
     "sync_beast": lambda: trains("sync", "beast"),
     "async_tcp": lambda: trains("async", "tcp"),
     "sync_tcp": lambda: trains("sync", "tcp"),
+    "half_async": lambda: trains("half_async", "beast", "--threads", "3"),
+    "geo": lambda: trains("geo", "beast", "--k_steps", "3", "--threads", "2"),
+    "ssp": lambda: trains("ssp", "beast", "--staleness", "1", "--threads", "2"),
     "killed_server": lambda: killed("serverlog.1", "Server listening", "server 1"),
     "killed_trainer": lambda: killed("workerlog.1", "init rpc client", "trainer 1"),
     "direct_kill_of_a_server": direct_kill_of_a_server,

@@ -6,7 +6,7 @@ using namespace prdist;
 
 int main() {
 #ifdef CONTROL
-  Fleet<Strategy<Async>> const fleet{Roles{}, Async{.in_flight = 4}};
+  Fleet<Strategy<Async>> const fleet{Roles{}, Async{.send_queue_size = 4}};
 #else
   Fleet<Strategy<Async>> const fleet{Roles{}, Sync{}};
 #endif

@@ -4,8 +4,7 @@
 
 #include <string_view>
 
-#include <prdist/strategy/async.hpp>
-#include <prdist/strategy/sync.hpp>
+#include <prdist/strategy/by_name.hpp>
 
 using namespace prdist;
 
@@ -39,7 +38,8 @@ struct StepWithoutStep {
   void step() {}
 };
 
-static_assert(strategy_policy<Whole> && strategy_policy<Sync> && strategy_policy<Async>);
+static_assert(strategy_policy<Whole> && strategy_policy<Sync> && strategy_policy<HalfAsync> && strategy_policy<Async> &&
+              strategy_policy<Geo> && strategy_policy<Ssp>);
 static_assert(!named<Nameless> && has_apply_rule<Nameless> && can_step<Nameless> && !strategy_policy<Nameless>);
 static_assert(!has_apply_rule<WithoutApply> && !strategy_policy<WithoutApply>);
 static_assert(!has_apply_rule<ApplyIsText> && !strategy_policy<ApplyIsText>);

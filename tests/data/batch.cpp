@@ -66,3 +66,22 @@ TEST(Batch, AppendCopiesOneExampleWithAllItsIds) {
   EXPECT_EQ(to.keys, (std::vector<Key>{300, 301, 302, 3, 0}));
   EXPECT_EQ(to.offsets, (std::vector<std::uint32_t>{0, 3, 4, 4, 5}));
 }
+
+TEST(Batch, ASliceHoldsItsExamplesAsTheyWere) {
+  Batch batch{.slots = 2, .dense_dim = 1, .labels = {}, .dense = {}, .keys = {}};
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    batch.labels.push_back(static_cast<float>(i % 2));
+    batch.dense.push_back(static_cast<float>(i));
+    for (std::uint32_t k = 0; k < i; ++k) batch.keys.push_back(i * 10 + k);  // none, one, two, three in slot 0
+    batch.end_slot();
+    batch.keys.push_back(i);
+    batch.end_slot();
+  }
+  auto const part = batch.slice(1, 2);
+  Batch expected{.slots = 2, .dense_dim = 1, .labels = {}, .dense = {}, .keys = {}};
+  expected.append(batch, 1);
+  expected.append(batch, 2);
+  EXPECT_EQ(part, expected);
+  EXPECT_EQ(batch.slice(0, 4), batch);
+  EXPECT_TRUE(batch.slice(4, 0).empty());
+}

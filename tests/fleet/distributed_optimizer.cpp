@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "../support/cluster.hpp"
 #include "../support/thrown.hpp"
@@ -17,6 +18,14 @@ struct Rows {
   std::vector<Key> keys;  // two per example
   std::vector<float> labels;
   [[nodiscard]] std::size_t size() const { return labels.size(); }
+  [[nodiscard]] Rows slice(std::size_t first, std::size_t count) const {
+    Rows part;
+    for (auto i = first; i < first + count; ++i) {
+      part.keys.insert(part.keys.end(), {keys[2 * i], keys[2 * i + 1]});
+      part.labels.push_back(labels[i]);
+    }
+    return part;
+  }
 };
 
 /// A small model with everything in it: two rows per example, a dense part, and products of the three.
@@ -141,6 +150,157 @@ TEST(DistributedOptimizer, AsyncOfOneWorkerLearnsAsSyncDoes) {
   auto const async = train<Async>(1, 1, {32}, Sgd{.rate = 0.05F});
   // Up to two steps stale: near, not equal.
   expect_near(sync, async, 0.05F);
+}
+
+/// Batches of one worker, for train().
+auto batches(std::uint32_t worker, std::size_t count, std::size_t size) {
+  return [worker, count, size, step = std::size_t{0}]() mutable -> std::optional<Rows> {
+    if (step == count) return std::nullopt;
+    return batch_of(step++, worker, size);
+  };
+}
+
+/// A whole job through train(); worker w has uneven[w] batches.
+template <class StrategyChoice>
+Weights train_with_threads(StrategyChoice strategy, std::size_t threads, std::vector<std::size_t> const& uneven,
+                           Optimizer const& rule, TrainOptions options = {}) {
+  Weights result;
+  auto fleet_options = quick_options();
+  fleet_options.seed = 5;
+  auto const workers = static_cast<std::uint32_t>(uneven.size());
+  (void)strategy;
+  spawn<Strategy<StrategyChoice>, Transport<Memory>>(2, workers, fleet_options, [&](auto& fleet) {
+    auto optimizer = fleet.distributed_optimizer(rule);
+    fleet.init_worker();
+    auto const me = fleet.roles().index;
+    auto mine = options;
+    mine.threads = threads;
+    std::size_t told = 0;
+    optimizer.train(
+        Product{}, batches(me, uneven[me], 13), [&](double, std::size_t size) { told += size; }, mine);
+    EXPECT_EQ(told, uneven[me] * 13);
+    optimizer.finish();
+    fleet.client().barrier("end");
+    if (me == 0) {
+      result.dense = optimizer.dense_weights();
+      auto const keys = all_keys();
+      result.rows.resize(keys.size() * Product::dim);
+      fleet.client().pull(SparseRef{table_id("rows"), Product::dim, "rows"}, keys, result.rows).wait();
+    }
+    fleet.client().barrier("read");
+    fleet.stop_worker();
+  });
+  return result;
+}
+
+TEST(DistributedOptimizer, SyncGivesTheSameBytesForAnyNumberOfTrainerThreads) {
+  auto const one = train_with_threads(Sync{}, 1, {20, 20}, Adam{.rate = 0.01F});
+  for (std::size_t const threads : {2U, 3U, 8U}) {
+    auto const other = train_with_threads(Sync{}, threads, {20, 20}, Adam{.rate = 0.01F});
+    EXPECT_EQ(one.dense, other.dense) << threads;
+    EXPECT_EQ(one.rows, other.rows) << threads;
+  }
+}
+
+TEST(DistributedOptimizer, ABatchInPartsIsTheWholeBatch) {
+  TrainOptions whole;
+  whole.micro_batches = 1;
+  expect_near(train_with_threads(Sync{}, 2, {20, 20}, Sgd{.rate = 0.1F}),
+              train_with_threads(Sync{}, 1, {20, 20}, Sgd{.rate = 0.1F}, whole), 1e-4F);
+}
+
+template <class StrategyChoice>
+class EveryStrategy : public ::testing::Test {};
+using AllStrategies = ::testing::Types<Sync, HalfAsync, Async, Geo, Ssp>;
+TYPED_TEST_SUITE(EveryStrategy, AllStrategies);
+
+double loss_of(Weights const& weights) {
+  auto const keys = all_keys();
+  std::map<Key, std::size_t> place;
+  for (std::size_t i = 0; i < keys.size(); ++i) place[keys[i]] = i;
+  auto const batch = batch_of(1000, 0, 500);
+  double loss = 0;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    float z = weights.dense[Product::dim];
+    for (std::size_t k = 0; k < Product::dim; ++k) {
+      z += weights.dense[k] * weights.rows[place[batch.keys[2 * i]] * Product::dim + k] *
+           weights.rows[place[batch.keys[2 * i + 1]] * Product::dim + k];
+    }
+    loss += 0.5 * std::pow(z - batch.labels[i], 2);
+  }
+  return loss / static_cast<double>(batch.size());
+}
+
+TYPED_TEST(EveryStrategy, LearnsOnUnevenDataWithSeveralThreads) {
+  auto const none = loss_of(train_with_threads(TypeParam{}, 1, {0, 1}, Sgd{.rate = 0}));
+  auto const trained = loss_of(train_with_threads(TypeParam{}, 3, {60, 25}, Adam{.rate = 0.01F}));
+  EXPECT_LT(trained, 0.98 * none);
+}
+
+TYPED_TEST(EveryStrategy, PausesWithEverythingOnTheServers) {
+  // While a worker is paused, what its pushes add up to does not change: nothing is held back or under way.
+  auto options = quick_options();
+  spawn<Strategy<TypeParam>, Transport<Memory>>(2, 1, options, [](auto& fleet) {
+    auto optimizer = fleet.distributed_optimizer(Sgd{.rate = 0.01F});
+    fleet.init_worker();
+    std::size_t given = 0;
+    int paused = 0;
+    TrainOptions train;
+    train.threads = 3;
+    auto next = batches(0, 40, 8);
+    train.pause_due = [&] { return given >= 20 && paused == 0; };
+    train.pause = [&] {
+      ++paused;
+      auto const before = optimizer.dense_weights();
+      optimizer.settle();
+      EXPECT_EQ(optimizer.dense_weights(), before);
+    };
+    optimizer.train(
+        Product{}, [&] { return ++given, next(); }, [](double, std::size_t) {}, train);
+    EXPECT_EQ(paused, 1);
+    optimizer.finish();
+    fleet.stop_worker();
+  });
+}
+
+TYPED_TEST(EveryStrategy, WhatAReaderThrowsEndsTheTrainingOfAllThreads) {
+  spawn<Strategy<TypeParam>, Transport<Memory>>(1, 1, quick_options(), [](auto& fleet) {
+    auto optimizer = fleet.distributed_optimizer(Sgd{.rate = 0.01F});
+    fleet.init_worker();
+    TrainOptions train;
+    train.threads = 3;
+    std::size_t given = 0;
+    auto const next = [&]() -> std::optional<Rows> {
+      if (given == 10) throw Error(Errc::data_line, "line 11");
+      return batch_of(given++, 0, 8);
+    };
+    auto const error = thrown([&] {
+      optimizer.train(
+          Product{}, next, [](double, std::size_t) {}, train);
+    });
+    EXPECT_EQ(error.code(), Errc::data_line);
+    EXPECT_EQ(given, 10U);
+    optimizer.finish();
+    fleet.stop_worker();
+  });
+}
+
+TEST(DistributedOptimizer, MeasuresTheStalenessOfItsPushes) {
+  spawn<Strategy<Async>, Transport<Memory>>(1, 2, quick_options(), [](auto& fleet) {
+    auto optimizer = fleet.distributed_optimizer(Sgd{.rate = 0.01F});
+    fleet.init_worker();
+    EXPECT_EQ(optimizer.staleness()->count(), 0U);
+    Product model;
+    // One at a time: nothing comes between a pull and its push.
+    for (std::uint32_t turn = 0; turn < 4; ++turn) {
+      if (turn % 2 == fleet.roles().index) optimizer.minimize(model, batch_of(turn, 0, 2));
+      optimizer.settle();
+      fleet.client().barrier("turn");
+    }
+    EXPECT_EQ(optimizer.staleness()->count(), 2U);
+    EXPECT_EQ(optimizer.staleness()->most(), 0U);
+    fleet.stop_worker();
+  });
 }
 
 TEST(DistributedOptimizer, MinimizeBeforeInitWorkerSaysWhatToCall) {

@@ -160,6 +160,9 @@ TEST_F(ServerByHand, SizesAreComparedBeforeMemoryIsTaken) {
   refused(of(Kind::pull_dense, "d", 2), {}, "ranges 0+2 of 1");
   refused(of(Kind::push_dense, "d", 1), std::string(8, 0), "8 bytes for 40");
   refused(of(Kind::ping), "x", "came with 1 bytes");
+  refused(of(Kind::clock), "x", "came with 1 bytes");
+  refused(of(Kind::clock), {}, "a clock of thread 0 of 0");
+  refused(of(Kind::pull_changed, "t"), "x", "came with 1 bytes");
   refused(of(static_cast<Kind>(77)), {}, "unknown kind 77");
   refused(of(Kind::reply), {}, "unknown kind 64");
 }
@@ -268,6 +271,102 @@ TEST_F(ServerByHand, ShowsItsTables) {
   EXPECT_TRUE(holds(page.json, R"("connected":1)")) << page.json;
   server->page("/etc/passwd", keep);
   EXPECT_EQ(page.status, 404U);
+}
+
+TEST_F(ServerByHand, MeasuresHowStaleAPushIs) {
+  auto const zero = trainer(0);
+  auto const one = trainer(1);
+  ASSERT_EQ(declare(zero, SparseSpec{.name = "t", .dim = 1}), "");
+  auto const pull = of(Kind::pull_rows, "t", 1);
+  auto push = of(Kind::push_rows, "t", 1);
+  push.flags = flag_last;
+  ASSERT_EQ(ask(zero, pull, std::string(8, 0)), "");
+  push.table_version = zero.sink->frames().back().header.table_version;
+  EXPECT_NE(push.table_version, 0U);
+  auto other = push;
+  other.table_version = 0;  // one that does not say
+  ASSERT_EQ(ask(one, other, std::string(12, 0)), "");
+  EXPECT_EQ(one.sink->frames().back().header.table_version, 0U);
+  ASSERT_EQ(ask(one, other, std::string(12, 0)), "");
+  ASSERT_EQ(ask(zero, push, std::string(12, 0)), "");
+  EXPECT_EQ(zero.sink->frames().back().header.table_version, 3U);  // two others, told as one more
+  Page page;
+  server->page("/v1/tables", [&](Page answer) { page = std::move(answer); });
+  EXPECT_TRUE(holds(page.json, R"("pushes":3)")) << page.json;
+  EXPECT_TRUE(holds(page.json, R"("max":2,"dropped":0,"histogram":{"2":1})")) << page.json;
+}
+
+TEST_F(ServerByHand, DropsOrRefusesWhatIsTooStale) {
+  auto const peer = trainer(0);
+  for (auto const beyond : {Stale::drop, Stale::refuse}) {
+    auto const name = std::string(name_of(beyond));
+    ASSERT_EQ(declare(peer, SparseSpec{.name = name, .dim = 1, .staleness = {1, beyond}}), "");
+    auto push = of(Kind::push_rows, name, 1);
+    push.flags = flag_last;
+    push.table_version = 1;
+    EXPECT_EQ(ask(peer, push, std::string(12, 0)), "");
+    EXPECT_EQ(ask(peer, push, std::string(12, 0)), "");  // as stale as may be
+    EXPECT_EQ(ask(peer, push, std::string(12, 0)),
+              beyond == Stale::drop ? ""
+                                    : "prdist[job.stale] server 0: a push of trainer 0 to table 'refuse' is 2 pushes "
+                                      "stale, the bound is 1: raise max_staleness, or use fewer or faster trainers");
+    Page page;
+    server->page("/v1/tables", [&](Page answer) { page = std::move(answer); });
+    EXPECT_TRUE(holds(page.json, R"("pushes":2,"staleness":{"mean":5E-1,"max":1,"dropped":1)")) << page.json;
+  }
+  EXPECT_FALSE(peer.sink->closed());
+}
+
+TEST_F(ServerByHand, TellsWhichRowsOthersHaveAddedTo) {
+  auto const zero = trainer(0);
+  auto const one = trainer(1);
+  ASSERT_EQ(declare(zero, SparseSpec{.name = "t", .dim = 1, .optimizer = adding, .apply = ApplyRule::add}), "");
+  auto push = of(Kind::push_rows, "t", 1);
+  push.flags = flag_last;
+  float const three = 3;
+  Key const key = 42;
+  std::string payload(12, 0);
+  std::memcpy(payload.data(), &key, 8);
+  std::memcpy(payload.data() + 8, &three, 4);
+  ASSERT_EQ(ask(zero, push, payload), "");
+  ASSERT_EQ(ask(zero, push, payload), "");
+  ASSERT_EQ(ask(one, of(Kind::pull_changed), ""), "");
+  auto const told = one.sink->frames().back();
+  EXPECT_EQ(told.header.count, 1U);
+  EXPECT_EQ(told.payload.size(), 8U);
+  EXPECT_EQ(told.header.offset, 2U);
+  auto next = of(Kind::pull_changed);
+  next.offset = told.header.offset;
+  ASSERT_EQ(ask(one, next, ""), "");
+  EXPECT_EQ(one.sink->frames().back().header.count, 0U);
+  ASSERT_EQ(ask(zero, of(Kind::pull_changed), ""), "");
+  EXPECT_EQ(zero.sink->frames().back().header.count, 0U);  // its own
+  ASSERT_EQ(ask(one, of(Kind::pull_rows, "t", 1), payload.substr(0, 8)), "");
+  float sum = 0;
+  std::memcpy(&sum, one.sink->frames().back().payload.data(), 4);
+  EXPECT_EQ(sum, 6);
+  EXPECT_TRUE(holds(ask(one, of(Kind::pull_changed, "nobody")), "prdist[table.unknown]"));
+}
+
+TEST_F(ServerByHand, AClockIsAnsweredWhenTheSlowestHasCome) {
+  auto const zero = trainer(0);
+  auto const one = trainer(1);
+  auto clock = of(Kind::clock);
+  clock.table = 0;  // nobody may be ahead
+  clock.weight = 1;
+  clock.count = 1;
+  EXPECT_EQ(ask(zero, clock), "silence");
+  server->release_clocks();
+  settle();
+  EXPECT_EQ(zero.sink->frames().back().header.flags, flag_again);
+  EXPECT_EQ(ask(zero, clock), "silence");
+  EXPECT_EQ(ask(one, clock), "");
+  EXPECT_EQ(one.sink->frames().back().header.flags, 0U);
+  EXPECT_EQ(zero.sink->frames().back().header.flags, 0U);
+  clock.count = 2;
+  EXPECT_EQ(ask(zero, clock), "silence");
+  EXPECT_EQ(ask(one, of(Kind::retire)), "");
+  EXPECT_EQ(zero.sink->frames().size(), 4U);  // hello, again, go, go
 }
 
 }  // namespace

@@ -10,11 +10,11 @@
 using namespace prdist;
 
 TEST(Async, LetsABoundedNumberOfPushesBeUnderWay) {
-  for (std::size_t const in_flight : {0U, 1U, 4U}) {
+  for (std::size_t const queue : {0U, 1U, 4U}) {
     test::RecordedStep step;
-    Async const async{.in_flight = in_flight};
+    Async const async{.send_queue_size = queue, .max_merge_var_num = 3};
     async.step(step);
-    EXPECT_EQ(step.calls, (std::vector<std::string>{"pull", "compute", "push", "settle " + std::to_string(in_flight)}));
+    EXPECT_EQ(step.calls, (std::vector<std::string>{"pull", "compute", "push 3", "settle " + std::to_string(queue)}));
   }
 }
 

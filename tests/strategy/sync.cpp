@@ -13,7 +13,7 @@ TEST(Sync, WaitsUntilItsPushIsAppliedBeforeTheNextStep) {
   test::RecordedStep step;
   Sync const sync;
   sync.step(step);
-  EXPECT_EQ(step.calls, (std::vector<std::string>{"pull", "compute", "push", "settle 0"}));
+  EXPECT_EQ(step.calls, (std::vector<std::string>{"pull", "compute", "push 1", "settle 0"}));
 }
 
 TEST(Sync, TablesGather) {

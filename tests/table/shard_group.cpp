@@ -547,3 +547,27 @@ TEST(ShardGroup, WhatAShrinkTakesAwayIsInTheCutBeforeIt) {
   EXPECT_TRUE(test::rows_in(changed.blocks, sparse_id).empty());
   EXPECT_EQ(test::removed_in(changed.blocks, sparse_id).size(), 600U);
 }
+
+TEST(ShardGroup, AddsDifferencesAndKnowsWhoChangedWhatInEveryThread) {
+  Groups groups(3, 2);
+  groups.apply(DeclareSparse{sparse_id, sparse_spec(ApplyRule::add, adding)});
+  std::vector<Key> keys(50);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = mix(i);
+  EXPECT_EQ(groups.apply(rows_of(0, keys, std::vector<float>(keys.size() * dim, 2), 9)), std::vector<Ticket>{9});
+  groups.apply(rows_of(1, {keys[0]}, std::vector<float>(dim, 3)));
+  std::vector<float> first(dim), rows(keys.size() * dim);
+  std::size_t told = 0;
+  for (std::size_t g = 0; g < 3; ++g) {
+    groups[g].pull(sparse_id, keys, rows);
+    EXPECT_EQ(groups[g].changed(sparse_id, 1, 0).now, 2U);  // counted alike, whoever has the rows
+    told += groups[g].changed(sparse_id, 1, 0).keys.size();
+  }
+  EXPECT_EQ(told, keys.size());
+  auto const spec = sparse_spec(ApplyRule::add);
+  fill_first(spec.init, stream_of(spec.seed, hash_name(spec.name)), keys[0], first);
+  for (std::size_t k = 0; k < dim; ++k) EXPECT_EQ(rows[k], first[k] + 2 + 3);
+  groups.apply(Heard{sparse_id, 1, 2});
+  groups.apply(Leave{0});
+  for (std::size_t g = 0; g < 3; ++g) EXPECT_TRUE(groups[g].changed(sparse_id, 1, 0).keys.empty());
+  EXPECT_TRUE(test::holds(test::thrown([&] { (void)groups[0].changed(77, 0, 0); }).what(), "was not declared"));
+}

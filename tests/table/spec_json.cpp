@@ -273,7 +273,7 @@ TEST(SpecJson, AFieldThatIsWrongIsNamedWithItsTable) {
            {sparse(), R"("dim":8)", R"("dim":null)", "table 'embedding'.dim is not a number in range"},
            {sparse(), R"("seed":0)", R"("seed":-1)", "table 'embedding'.seed is not a number in range"},
            {sparse(), R"("apply":"immediate")", R"("apply":"later")",
-            "table 'embedding'.apply 'later' is not immediate or gather"},
+            "table 'embedding'.apply 'later' is not immediate, gather or add"},
            {sparse(), R"("name":"adam")", R"("name":"magic")",
             "table 'embedding'.optimizer.name 'magic' is no optimizer of this server"},
            {sparse(), R"("beta1":)", R"("beta":)", "table 'embedding'.optimizer.beta1 is missing"},
@@ -488,4 +488,29 @@ TEST(SpecJson, DifferenceSaysWhatIsDifferentOnBothSides) {
   other.name = "embedding";
   EXPECT_EQ(difference(sparse(), other), R"(kind is "sparse" here and "dense" on the server)");
   EXPECT_TRUE(holds(difference(dense(), with(dense(), [](auto& it) { it.parts[1].size = 11; })), "parts is ["));
+}
+
+TEST(SpecJson, ABoundOfStalenessTravelsAndNoBoundTakesNoRoom) {
+  EXPECT_FALSE(holds(to_json(sparse()), "stale"));
+  auto bounded = sparse();
+  bounded.staleness = {7, Stale::refuse};
+  EXPECT_EQ(spec_from_json(to_json(bounded)).value(), AnySpec(bounded));
+  auto other = dense();
+  other.staleness = {0, Stale::drop};
+  EXPECT_EQ(spec_from_json(to_json(other)).value(), AnySpec(other));
+  EXPECT_EQ(difference(sparse(), bounded), "max_staleness is absent here and 7 on the server");
+  EXPECT_EQ(difference(bounded, sparse()), "max_staleness is 7 here and absent on the server");
+  EXPECT_TRUE(holds(error_of(edited(bounded, R"("stale":"refuse")", R"("stale":"perhaps")")).what(),
+                    "stale 'perhaps' is not drop or refuse"));
+}
+
+TEST(SpecJson, ATableThatAddsHasNoOtherRule) {
+  auto adds = sparse();
+  adds.apply = ApplyRule::add;
+  EXPECT_STREQ(check(adds).error().what(),
+               "prdist[table.shape] table 'embedding': it adds differences, so its optimizer is sgd with rate -1 and "
+               "nothing else");
+  adds.optimizer = adding;
+  EXPECT_TRUE(check(adds));
+  EXPECT_EQ(spec_from_json(to_json(adds)).value(), AnySpec(adds));
 }

@@ -61,6 +61,12 @@ concept has_size = requires(Batch const& batch) {
   { batch.size() } -> std::convertible_to<std::size_t>;
 };
 
+/// A batch that can be cut: examples [first, first + count) as a batch of their own.
+template <class Batch>
+concept can_slice = requires(Batch const& batch, std::size_t first, std::size_t count) {
+  { batch.slice(first, count) } -> std::convertible_to<Batch>;
+};
+
 template <class Model, class Batch>
 concept trainable = has_sparse_inputs<Model> && has_dense_parts<Model> && has_size<Batch> &&
     can_name_keys<Model, Batch> && can_compute_gradients<Model, Batch>;

@@ -22,8 +22,8 @@ class Step {
   virtual void pull() = 0;
   /// Lets the model compute its gradients from what was pulled.
   virtual void compute() = 0;
-  /// Sends the gradients, and does not wait. With `merge` above 1, gradients wait while an earlier push of this thread
-  /// is under way, and up to that many leave as one.
+  /// Sends the gradients, and does not wait. With `merge` above 1, this thread's gradients wait until there are that
+  /// many, or until settle() wants them, and leave as one.
   virtual void push(std::size_t merge) = 0;
   /// Waits until at most `most` pushes of this thread are not yet acknowledged.
   virtual void settle(std::size_t most) = 0;

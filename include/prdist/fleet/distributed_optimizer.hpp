@@ -23,32 +23,17 @@
 #include <prdist/concepts/model.hpp>
 #include <prdist/concepts/strategy.hpp>
 #include <prdist/core/error.hpp>
+#include <prdist/core/log.hpp>
 #include <prdist/fleet/flight.hpp>
 #include <prdist/fleet/geo_copy.hpp>
 #include <prdist/fleet/lane.hpp>
 #include <prdist/fleet/model_tables.hpp>
+#include <prdist/fleet/options.hpp>
 #include <prdist/trainer/client.hpp>
 #include <prdist/trainer/meeting.hpp>
 #include <prdist/trainer/team.hpp>
 
 namespace prdist {
-
-/// A batch that can be cut: examples [first, first + count) as a batch of their own.
-template <class Batch>
-concept can_slice = requires(Batch const& batch, std::size_t first, std::size_t count) {
-  { batch.slice(first, count) } -> std::convertible_to<Batch>;
-};
-
-struct TrainOptions {
-  std::size_t threads = 1;
-  /// Sync: parts into which a batch is cut, whatever the number of threads that work on them. Their sum is taken in
-  /// one order, so that the weights do not depend on the threads.
-  std::size_t micro_batches = 4;
-  /// Asked between steps, by one thread at a time; when true, every thread brings what it holds to the servers, and
-  /// then one of them calls `pause` while the others wait.
-  std::function<bool()> pause_due{};
-  std::function<void()> pause{};
-};
 
 template <strategy_policy StrategyChoice, device_policy DeviceChoice>
 class DistributedOptimizer {
@@ -93,6 +78,12 @@ class DistributedOptimizer {
     SplitStep<Model, Batch> step(*this, models, batch, parts);
     strategy_.step(step);
     return step.loss;
+  }
+
+  /// Declares the model's tables now; else the first step does it.
+  template <class Model>
+  void declare(Model const& model) {
+    prepare(model);
   }
 
   /// How many threads will call minimize() with a lane of their own; those before are forgotten. Settled first.
@@ -311,6 +302,17 @@ class DistributedOptimizer {
     }
   }
 
+  /// Nobody waits any longer for a thread that has failed.
+  void give_up(std::size_t lane) noexcept {
+    meeting_->leave(lane);
+    if (!uses_clock_) return;
+    try {
+      client().leave_clock(number(lane), number(threads_));
+    } catch (std::exception const& error) {
+      log(Level::warning, error.what());  // why it failed is thrown by train()
+    }
+  }
+
   /// Each thread takes batches of its own.
   template <class Model, class Next, class Told>
   void train_apart(Model const& model, Next& next, Told& told, TrainOptions const& options) {
@@ -362,7 +364,7 @@ class DistributedOptimizer {
           std::lock_guard const lock(mutex);
           stopped = true;
         }
-        meeting_->leave(lane);
+        give_up(lane);
       }
       pauses.leave(lane);
       if (failed) std::rethrow_exception(failed);

@@ -97,11 +97,11 @@ class Lane {
     return loss;
   }
 
-  /// Gives the gradients to the network, or to the queue while an earlier push is under way and `merge` allows more.
+  /// Puts the gradients into the queue; `merge` of them leave as one.
   void push(std::size_t merge) {
     queue_.push_back(take_gradients());
     reap();
-    if (under_way_.empty() || queue_.size() >= merge) send_queue(merge);
+    if (queue_.size() >= merge) send_queue();
   }
 
   /// The merged gradients of several lanes, pushed by this one.
@@ -109,7 +109,7 @@ class Lane {
     auto merged = spare();
     merge(parts, MergeRules{}, tables_, device_, merge_index_, merged);
     queue_.push_back(std::move(merged));
-    send_queue(1);
+    send_queue();
   }
 
   /// Waits until at most `most` pushes, in the queue or under way, are left.
@@ -117,7 +117,7 @@ class Lane {
     reap();
     while (queue_.size() + under_way_.size() > most) {
       if (under_way_.empty()) {
-        send_queue(queue_.size());
+        send_queue();
         continue;
       }
       under_way_.front().wait();
@@ -168,25 +168,20 @@ class Lane {
     }
   }
 
-  /// Everything in the queue, at most `merge` in one.
-  void send_queue(std::size_t merge_most) {
-    while (!queue_.empty()) {
-      auto const count = std::min(std::max<std::size_t>(merge_most, 1), queue_.size());
-      if (count == 1) {
-        under_way_.push_back(std::move(queue_.front()));
-      } else {
-        std::vector<Flight<DeviceChoice>*> parts;
-        for (std::size_t i = 0; i < count; ++i) parts.push_back(&queue_[i]);
-        auto merged = spare();
-        merge<DeviceChoice>(parts, rules_, tables_, device_, merge_index_, merged);
-        under_way_.push_back(std::move(merged));
-      }
-      for (std::size_t i = 0; i < count; ++i) {
-        if (count > 1) spares_.push_back(std::move(queue_.front()));
-        queue_.pop_front();
-      }
-      under_way_.back().send(client_, tables_, device_);
+  /// Everything in the queue, as one push.
+  void send_queue() {
+    if (queue_.size() == 1) {
+      under_way_.push_back(std::move(queue_.front()));
+    } else {
+      std::vector<Flight<DeviceChoice>*> parts;
+      for (auto& part : queue_) parts.push_back(&part);
+      auto merged = spare();
+      merge<DeviceChoice>(parts, rules_, tables_, device_, merge_index_, merged);
+      under_way_.push_back(std::move(merged));
+      for (auto& part : queue_) spares_.push_back(std::move(part));
     }
+    queue_.clear();
+    under_way_.back().send(client_, tables_, device_);
   }
 
   Client& client_;

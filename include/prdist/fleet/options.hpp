@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fleet may be told beside its roles: how long it waits, how many threads serve, where randomness starts.
+// What a fleet may be told beside its roles: how long it waits, how many threads serve and train, where randomness
+// starts.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <thread>
 
 #include <prdist/core/runtime.hpp>
@@ -28,6 +31,18 @@ struct FleetOptions {
   unsigned server_threads = default_server_threads();
   StalenessBound staleness{};  ///< beyond which servers drop or refuse a push
   std::uint64_t seed = 0;      ///< of first rows and first weights; the same in every worker
+};
+
+/// What DistributedOptimizer::train() may be told.
+struct TrainOptions {
+  std::size_t threads = 1;
+  /// Sync: parts into which a batch is cut, whatever the number of threads that work on them. Their sum is taken in
+  /// one order, so that the weights do not depend on the threads.
+  std::size_t micro_batches = 4;
+  /// Asked between steps, by one thread at a time; when true, every thread brings what it holds to the servers, and
+  /// then one of them calls `pause` while the others wait.
+  std::function<bool()> pause_due{};
+  std::function<void()> pause{};
 };
 
 /// The defaults, overridden by FLAGS_rpc_deadline (milliseconds, as Paddle has it), PRDIST_WAIT_SERVERS,

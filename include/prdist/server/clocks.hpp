@@ -37,7 +37,7 @@ class Clocks {
       if (auto const it = steps_.find(trainer); it != steps_.end()) {
         // All threads of a trainer count from its first message: one that has not begun is behind, not absent.
         if (it->second.size() < lanes) it->second.resize(lanes, 0);
-        if (lane < it->second.size()) it->second[lane] = std::max(it->second[lane], steps);
+        if (lane < it->second.size()) it->second[lane] = steps;
         waiting_.push_back({steps > ahead ? steps - ahead : 0, until, std::move(done)});
       }
     }

@@ -61,6 +61,8 @@ class Session final : public SessionJob {
   }
 
  private:
+  static constexpr std::uint32_t most_threads = 65536;  ///< of one trainer
+
   [[nodiscard]] std::shared_ptr<Session> self() { return std::static_pointer_cast<Session>(shared_from_this()); }
 
   /// Everything that can be told from the header alone. Sizes are compared without overflow: payload is bounded.
@@ -101,6 +103,12 @@ class Session final : public SessionJob {
       case Kind::leave:
       case Kind::ping:
         if (header.payload != 0) return wrong("a message that has no payload came with ", header.payload, " bytes");
+        return {};
+      case Kind::clock:
+        if (header.payload != 0) return wrong("a message that has no payload came with ", header.payload, " bytes");
+        if (header.offset >= header.weight || header.weight > most_threads) {
+          return wrong("a clock of thread ", header.offset, " of ", header.weight);
+        }
         return {};
       default: return wrong("a message of unknown kind ", static_cast<unsigned>(header.kind));
     }

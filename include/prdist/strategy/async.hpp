@@ -12,7 +12,7 @@ namespace prdist {
 
 struct Async {
   std::size_t send_queue_size = 2;    ///< pushes that may be unacknowledged while the next step computes
-  std::size_t max_merge_var_num = 1;  ///< as many waiting pushes leave as one: their sum for Sgd, else their mean
+  std::size_t max_merge_var_num = 1;  ///< so many leave as one push: their sum for Sgd, else their mean
 
   static constexpr std::string_view name = "async";
   static constexpr ApplyRule apply = ApplyRule::immediate;

@@ -5,12 +5,12 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -158,6 +158,7 @@ class LocalRows {
   static constexpr std::size_t rows_per_chunk = 4096;
   static constexpr std::uint8_t nothing = 0, touched = 1, holds_back = 2;
   struct Hash {
+    using is_avalanching = void;
     std::size_t operator()(Key key) const noexcept { return hash_key(key); }
   };
 
@@ -168,7 +169,7 @@ class LocalRows {
   Optimizer rule_;
   RowKernel kernel_ = row_kernel(rule_);
   std::size_t dim_, width_;
-  std::unordered_map<Key, std::size_t, Hash> index_;
+  boost::unordered_flat_map<Key, std::size_t, Hash> index_;
   std::vector<Key> keys_;
   std::vector<std::uint8_t> waits_;  ///< what each row still has to give
   std::vector<std::size_t> touched_, held_back_;

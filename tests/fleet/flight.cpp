@@ -1,0 +1,70 @@
+#include <prdist/fleet/flight.hpp>
+
+#include <gtest/gtest.h>
+
+#include <prdist/device/cpu.hpp>
+
+namespace prdist::test {
+namespace {
+
+using FlightOf = Flight<Cpu>;
+
+ModelTables tables_of() {
+  ModelTables tables;
+  tables.sparse.push_back({1, 2, "rows"});
+  tables.dense = DenseRef{2, 1, "dense"};
+  return tables;
+}
+
+FlightOf flight(std::vector<Key> keys, std::vector<float> rows, float dense, std::uint32_t examples) {
+  FlightOf it;
+  it.shape(tables_of());
+  it.keys[0] = std::move(keys);
+  it.row_gradients[0] = std::move(rows);
+  it.dense_gradient = {dense};
+  it.examples = examples;
+  it.seen = {{examples}, {}};
+  return it;
+}
+
+struct Merged {
+  FlightOf into;
+  Merged(std::vector<FlightOf*> parts, MergeRules const& rules) {
+    Cpu cpu;
+    KeyIndex index;
+    merge<Cpu>(parts, rules, tables_of(), cpu, index, into);
+  }
+};
+
+TEST(Merge, MeanIsOverAllExamplesAsOneBatchWouldGiveIt) {
+  auto a = flight({5, 6}, {4, 4, 8, 8}, 4, 3);
+  auto b = flight({6, 7}, {4, 0, 16, 16}, 8, 1);
+  Merged const merged({&a, &b}, {});
+  EXPECT_EQ(merged.into.keys[0], (std::vector<Key>{5, 6, 7}));
+  EXPECT_EQ(merged.into.row_gradients[0], (std::vector<float>{3, 3, 7, 6, 4, 4}));
+  EXPECT_EQ(merged.into.dense_gradient, std::vector<float>{5});
+  EXPECT_EQ(merged.into.examples, 4U);
+  EXPECT_EQ(merged.into.seen[0], Seen{3}) << "as stale as the first";
+}
+
+TEST(Merge, SumIsWhatPlainSgdWouldHaveDoneStepByStep) {
+  auto a = flight({5}, {1, 2}, 4, 3);
+  auto b = flight({5}, {10, 20}, 8, 1);
+  auto const rules = MergeRules::of({Sgd{}, Adam{}});
+  EXPECT_TRUE(rules.sum_rows);
+  EXPECT_FALSE(rules.sum_dense);
+  Merged const merged({&a, &b}, rules);
+  EXPECT_EQ(merged.into.row_gradients[0], (std::vector<float>{11, 22}));
+  EXPECT_EQ(merged.into.dense_gradient, std::vector<float>{5});
+}
+
+TEST(Merge, PartsWithoutRowsAreFine) {
+  auto a = flight({}, {}, 4, 1);
+  auto b = flight({}, {}, 8, 1);
+  Merged const merged({&a, &b}, {});
+  EXPECT_TRUE(merged.into.keys[0].empty());
+  EXPECT_EQ(merged.into.dense_gradient, std::vector<float>{6});
+}
+
+}  // namespace
+}  // namespace prdist::test

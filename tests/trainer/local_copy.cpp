@@ -1,0 +1,95 @@
+#include <prdist/trainer/local_copy.hpp>
+
+#include <gtest/gtest.h>
+
+#include "../support/random.hpp"
+
+using namespace prdist;
+
+namespace {
+
+std::vector<float> read(LocalRows const& rows, std::vector<Key> const& keys, std::size_t dim) {
+  std::vector<float> out(keys.size() * dim);
+  rows.read(keys, out);
+  return out;
+}
+
+}  // namespace
+
+TEST(LocalRows, LearnByTheRuleAsAServerWould) {
+  for (Optimizer const& rule : {Optimizer(Sgd{.rate = 0.5F}), Optimizer(Adam{.rate = 0.1F})}) {
+    LocalRows rows(rule, 3);
+    std::vector<Key> const keys{5, 9};
+    std::vector<float> const first{1, 2, 3, 4, 5, 6}, gradients{1, 0, -1, 2, 2, 2};
+    EXPECT_EQ(rows.those(keys, false), keys);
+    rows.insert(keys, first);
+    EXPECT_EQ(rows.those(std::vector<Key>{9, 10}, true), std::vector<Key>{9});
+    std::vector<float> expected(row_floats(rule, 3));
+    std::copy(first.begin(), first.begin() + 3, expected.begin());
+    write_first_state(rule, expected.data(), 3);
+    for (int i = 0; i < 3; ++i) {
+      rows.learn(keys, gradients);
+      float* const row = expected.data();
+      float const* const gradient = gradients.data();
+      row_kernel(rule)(rule, &row, &gradient, 1, 3);
+    }
+    auto const now = read(rows, {5}, 3);
+    EXPECT_EQ(now, std::vector<float>(expected.begin(), expected.begin() + 3));
+  }
+}
+
+TEST(LocalRows, SendAShareAndKeepTheRest) {
+  LocalRows rows(Sgd{.rate = 1}, 1);
+  rows.insert(std::vector<Key>{1, 2}, std::vector<float>{0, 100});
+  rows.learn(std::vector<Key>{1}, std::vector<float>{-8});
+  std::vector<Key> keys;
+  std::vector<float> sent;
+  rows.take_differences(2, keys, sent);
+  EXPECT_EQ(keys, std::vector<Key>{1});  // the other has learned nothing
+  EXPECT_EQ(sent, std::vector<float>{4});
+  rows.take_differences(2, keys, sent);
+  EXPECT_TRUE(keys.empty());  // it has not learned since
+  // The servers have 4 of it and 10 of somebody else: it moves by the 10 and keeps what it holds back.
+  rows.take_in(std::vector<Key>{1}, std::vector<float>{14});
+  EXPECT_EQ(read(rows, {1}, 1), std::vector<float>{18});
+  rows.take_differences(1, keys, sent);
+  EXPECT_EQ(keys, std::vector<Key>{1});
+  EXPECT_EQ(sent, std::vector<float>{4});
+  rows.take_differences(1, keys, sent);
+  EXPECT_TRUE(keys.empty());
+}
+
+TEST(LocalRows, WhatIsSentAndHeldBackAddsUpToWhatWasLearned) {
+  // Whole numbers, so that sums are exact; a third would not be.
+  test::Random random(3);
+  LocalRows rows(Sgd{.rate = 1}, 2);
+  std::vector<Key> keys(6);
+  for (Key key = 0; key < 6; ++key) keys[key] = key;
+  rows.insert(keys, std::vector<float>(12, 0));
+  std::vector<double> learned(12, 0), server(12, 0);
+  for (int i = 0; i < 200; ++i) {
+    auto const key = random.below(6);
+    std::vector<float> const gradient{static_cast<float>(random.below(9)), -1024};
+    rows.learn(std::vector<Key>{key}, gradient);
+    for (std::size_t k = 0; k < 2; ++k) learned[key * 2 + k] -= gradient[k];
+    if (i % 5 != 4 && i != 199) continue;
+    std::vector<Key> moved;
+    std::vector<float> sent;
+    rows.take_differences(i == 199 ? 1.0F : 4.0F, moved, sent);
+    for (std::size_t m = 0; m < moved.size(); ++m) {
+      for (std::size_t k = 0; k < 2; ++k) server[moved[m] * 2 + k] += sent[m * 2 + k];
+    }
+  }
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_NEAR(server[i], learned[i], 0.05) << i;
+}
+
+TEST(LocalDense, DoesTheSameForOneLongRow) {
+  std::vector<float> const first{1, 2};
+  LocalDense dense(Sgd{.rate = 1}, first);
+  dense.learn(std::vector<float>{-2, 4});
+  std::vector<float> sent(2);
+  dense.take_difference(2, sent);
+  EXPECT_EQ(sent, (std::vector<float>{1, -2}));
+  dense.take_in(std::vector<float>{12, 0});  // somebody else added 10 and 0
+  EXPECT_EQ(std::vector<float>(dense.weights().begin(), dense.weights().end()), (std::vector<float>{13, -2}));
+}
