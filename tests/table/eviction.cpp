@@ -18,7 +18,7 @@ struct Segment {
     }
   }
   std::set<Key> victims() const {
-    auto const keys = choose_victims(table, hash_key(5), spec, layout);
+    auto const keys = choose_victims(table, 0, 5, spec, layout);
     return {keys.begin(), keys.end()};
   }
   SparseSpec spec;
@@ -67,5 +67,5 @@ TEST(Eviction, AnEmptySegmentHasNobodyToGo) {
   RowLayout const layout(spec);
   RowPool pool(arena, layout.bytes());
   SparseTable const table(arena, pool, 0);
-  EXPECT_TRUE(choose_victims(table, hash_key(5), spec, layout).empty());
+  EXPECT_TRUE(choose_victims(table, 0, 5, spec, layout).empty());
 }

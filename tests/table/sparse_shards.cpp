@@ -418,7 +418,7 @@ TEST(SparseShards, AtTheCeilingRowsGoByPolicyAndWhatIsPushedStays) {
   Model model{spec};
   for (int step = 0; step < 400; ++step) model.push(hot, std::vector<float>(hot.size() * 16, 1.0F));
   std::size_t stayed = 0;
-  for (auto const key : hot) stayed += pull(shards, {key}) == model.pull({key}) ? 1 : 0;
+  for (auto const key : hot) stayed += pull(shards, {key}) == model.pull({key}) ? 1U : 0U;
   EXPECT_GE(stayed, hot.size() * 95 / 100) << "those pushed all the time hardly ever went";
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who goes first when there is no room. Victims are chosen within one segment of a table, that of the key which needs
-// the room: a few hundred rows are a fair sample of all, and the search costs the same however large the table is.
+// Who goes first when there is no room. Victims are chosen within one segment of a table at a time: a few hundred rows
+// are a fair sample of all, and the search costs the same however large the table is.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +17,11 @@
 
 namespace prdist {
 
-/// About a sixteenth of the keys in the segment of `hash`, at least one if it has any: those that go first by the
-/// policy. With lru this is a turn of the clock's hand, which starts where the hash says: who was pushed since the last
-/// one gets away with losing the mark.
-[[nodiscard]] inline std::vector<Key> choose_victims(SparseTable const& table, std::uint64_t hash,
+/// About a sixteenth of the keys in a segment, at least one if it has any: those that go first by the policy. With lru
+/// this is a turn of the clock's hand from bucket `first` on: who was pushed since the last one gets away with losing
+/// the mark.
+[[nodiscard]] inline std::vector<Key> choose_victims(SparseTable const& table, std::size_t segment, std::size_t first,
                                                      SparseSpec const& spec, RowLayout const& layout) {
-  auto const segment = table.segment_index(hash);
   auto const most = std::min(table.rows_in(segment), table.rows_in(segment) / 16 + 1);
   std::vector<Key> victims;
   if (spec.eviction == Eviction::none) return victims;
@@ -35,8 +34,8 @@ namespace prdist {
         victims.push_back(key);
       }
     };
-    table.for_each_in(segment, turn, SparseTable::home(hash));
-    if (victims.empty()) table.for_each_in(segment, turn, SparseTable::home(hash));
+    table.for_each_in(segment, turn, first);
+    if (victims.empty()) table.for_each_in(segment, turn, first);
     return victims;
   }
   std::vector<std::pair<float, Key>> rows;

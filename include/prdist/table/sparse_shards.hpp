@@ -245,17 +245,42 @@ class SparseShards {
 
   /// Lets rows go when the memory ceiling leaves no room for one more. @throws Error table.memory when none may.
   void make_room(SparseTable& table, std::uint64_t hash) {
-    if (pool_->has_room() && (!table.is_full(hash) || arena_->has_room(SparseTable::segment_bytes))) return;
-    auto const victims = choose_victims(table, hash, spec_, layout_);
-    if (victims.empty()) {
-      throw Error(Errc::table_memory, "table '", spec_.name,
-                  "' has no room for another row: the tables of this thread are at ", arena_->bytes() >> 20,
-                  " MiB of their ceiling of ", arena_->ceiling() >> 20, " MiB, this one with ", rows(),
-                  " rows, of which none may go by its eviction policy '", name_of(spec_.eviction),
-                  "': raise the ceiling, choose another policy, or use more servers");
+    auto const first = SparseTable::home(hash);
+    // Rows that go anywhere make room for a row here; only a full segment that cannot split needs them to be its own.
+    bool room = pool_->has_room();
+    for (auto left = room ? 0 : segments(); !room && left > 0; --left) {
+      auto& [at_table, at_segment] = hand_;
+      if (++at_segment >= tables_.all()[at_table].segments()) {
+        at_segment = 0;
+        at_table = (at_table + 1) % tables_.all().size();
+      }
+      room = evict(tables_.all()[at_table], at_segment, first);
     }
+    if (room && table.is_full(hash) && !arena_->has_room(SparseTable::segment_bytes)) {
+      room = evict(table, table.segment_index(hash), first);
+    }
+    if (room) return;
+    throw Error(Errc::table_memory, "table '", spec_.name,
+                "' has no room for another row: the tables of this thread are at ", arena_->bytes() >> 20,
+                " MiB of their ceiling of ", arena_->ceiling() >> 20, " MiB, this one with ", rows(),
+                " rows, of which none may go by its eviction policy '", name_of(spec_.eviction),
+                "': raise the ceiling, choose another policy, or use more servers");
+  }
+
+  /// Whether rows of the segment went.
+  bool evict(SparseTable const& table, std::size_t segment, std::size_t first) {
+    auto const victims = choose_victims(table, segment, first, spec_, layout_);
     for (auto const key : victims) erase(hash_key(key), key);
     evicted_ += victims.size();
+    return !victims.empty();
+  }
+
+  /// How many there are to look for rows that may go.
+  [[nodiscard]] std::size_t segments() const noexcept {
+    std::size_t sum = 0;
+    if (spec_.eviction == Eviction::none) return sum;
+    for (auto const& each : tables_.all()) sum += each.segments();
+    return sum;
   }
 
   void shrink_segment(SparseTable& table, std::size_t segment) {
@@ -343,6 +368,7 @@ class SparseShards {
   std::uint64_t evicted_ = 0;
   std::uint32_t today_ = 0;
   Sweep sweep_{0, shard_count, 0};
+  std::pair<std::size_t, std::size_t> hand_{0, 0};  ///< table and segment where rows were last evicted
   RowMerger merger_;
   // Work space, kept for its memory: a row in floats, keys that a shrink takes away.
   std::vector<float> scratch_;

@@ -1,0 +1,71 @@
+// Whether growth makes anybody wait: pulls of 100 keys while a table grows from one million rows to ten, beside the
+// same pulls with pushes to rows that are there already.
+#include <prdist/table/shard_group.hpp>
+
+#include <algorithm>
+#include <bitset>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <vector>
+
+#include "key_sets.hpp"
+
+namespace {
+
+using namespace prdist;
+
+constexpr std::size_t first_rows = 1'000'000, last_rows = 10'000'000, push_keys = 1000, pull_keys = 100;
+constexpr std::size_t dim = bench::row_dim;
+
+struct Table {
+  Table() {
+    group.apply(DeclareSparse{1, SparseSpec{.name = "rows", .dim = dim, .optimizer = Adagrad{}}}, released);
+    for (std::size_t row = 0; row < first_rows; row += push_keys) push(row);
+  }
+  void push(std::size_t from) {
+    for (auto& key : keys) key = bench::key_of_row(from++);
+    group.apply(PushRows{1, 0, 1, true, 0, keys, gradients, nullptr}, released);
+    released.clear();
+  }
+  std::vector<Ticket> released{};
+  ShardGroup group{std::bitset<shard_count>{}.set(), 1};
+  std::vector<Key> keys = std::vector<Key>(push_keys);
+  std::vector<float> gradients = std::vector<float>(push_keys * dim, 1.0F);
+};
+
+/// Milliseconds that a pull takes when it comes right behind a push, as it does in a server's queue.
+std::vector<double> latencies(bool grows) {
+  auto const table = std::make_unique<Table>();
+  ankerl::nanobench::Rng random(7);
+  std::vector<Key> asked(pull_keys);
+  std::vector<float> rows(pull_keys * dim);
+  std::vector<double> times;
+  for (std::size_t row = first_rows; row < last_rows; row += push_keys) {
+    for (auto& key : asked) key = bench::key_of_row(random.bounded(first_rows));
+    auto const start = ankerl::nanobench::Clock::now();
+    table->push(grows ? row : random.bounded(first_rows - push_keys));
+    table->group.pull(1, asked, rows);
+    times.push_back(std::chrono::duration<double, std::milli>(ankerl::nanobench::Clock::now() - start).count());
+  }
+  bench::verify(table->group.rows(1) == (grows ? last_rows : first_rows), "rows");
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+void run() {
+  auto const control = latencies(false), growing = latencies(true);
+  auto const at = [](std::vector<double> const& times, double share) {
+    return times[static_cast<std::size_t>(share * static_cast<double>(times.size() - 1))];
+  };
+  for (double const share : {0.5, 0.99, 0.999, 1.0}) {
+    std::cout << "p" << share * 100 << ": " << at(control, share) << " ms without growth, " << at(growing, share)
+              << " ms with\n";
+  }
+  auto const above = at(growing, 0.999) - at(control, 0.999);
+  std::cout << "p99.9 of a push and a pull is " << above << " ms above the control (bound 10)\n";
+}
+
+bench::Entry const entry{"table/growth", run};
+
+}  // namespace
