@@ -72,7 +72,8 @@ TEST_F(CheckpointDirectory, ACheckpointCutAtAnyBlockLeavesTheOneBeforeLoadable) 
   auto const second = save(path_, 2, {{rows_of(0, {1, 2}, 1), rows_of(1, {3}, 2), dense_rows(1)}});
   auto const part = second.part_path(second.manifest.parts[0]);
   std::vector<std::uint64_t> cuts{0, second.manifest.parts[0].bytes - 1};
-  for (auto const& block : PartReader(part).blocks()) {
+  PartReader const reader(part);
+  for (auto const& block : reader.blocks()) {
     for (auto const at :
          {block.offset, block.offset + sizeof block, block.offset + sizeof block + block.body_bytes()}) {
       cuts.push_back(at);

@@ -53,7 +53,8 @@ class PartReader {
   }
 
   /// All blocks, in the order of the file.
-  [[nodiscard]] std::span<PartBlock const> blocks() const noexcept { return index_; }
+  [[nodiscard]] std::span<PartBlock const> blocks() const& noexcept { return index_; }
+  std::span<PartBlock const> blocks() const&& = delete;  // they are the reader's
   [[nodiscard]] std::uint32_t server() const noexcept { return server_; }
   [[nodiscard]] std::uint64_t rows() const noexcept { return tail_.rows; }
   /// Stands for the whole content; the manifest has it too.
