@@ -55,11 +55,11 @@ prdist_component(prdist
     include/prdist/fleet/flight.hpp
     include/prdist/fleet/geo_copy.hpp
     include/prdist/fleet/key_index.hpp
-    include/prdist/fleet/lane.hpp
     include/prdist/fleet/model_tables.hpp
     include/prdist/fleet/options.hpp
     include/prdist/fleet/roles.hpp
     include/prdist/fleet/run_main.hpp
+    include/prdist/fleet/trainer_lane.hpp
     include/prdist/optim/adadelta.hpp
     include/prdist/optim/adagrad.hpp
     include/prdist/optim/adam.hpp
@@ -147,6 +147,7 @@ prdist_component(prdist
     include/prdist/server/session.ipp
     include/prdist/server/session_base.ipp
     include/prdist/server/session_job.ipp
+    include/prdist/src.hpp
     include/prdist/table/json_fields.ipp
     include/prdist/table/optimizer_json.ipp
     include/prdist/table/row_policy_json.ipp
@@ -161,7 +162,6 @@ prdist_component(prdist
     include/prdist/transport/sockets.ipp
     include/prdist/transport/tcp.ipp
     include/prdist/wire/hello.ipp
-    include/prdist/src.hpp
   LINK Boost::headers Boost::json Threads::Threads xxHash::headers ZLIB::ZLIB
   FIND "Boost 1.81 COMPONENTS json" "Threads" "xxHash MODULE" "ZLIB")
 # Kernels keep fixed arithmetic: the same bytes on every machine that runs one build.

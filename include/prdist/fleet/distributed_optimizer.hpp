@@ -26,7 +26,7 @@
 #include <prdist/core/log.hpp>
 #include <prdist/fleet/flight.hpp>
 #include <prdist/fleet/geo_copy.hpp>
-#include <prdist/fleet/lane.hpp>
+#include <prdist/fleet/trainer_lane.hpp>
 #include <prdist/fleet/model_tables.hpp>
 #include <prdist/fleet/options.hpp>
 #include <prdist/trainer/client.hpp>
@@ -160,7 +160,7 @@ class DistributedOptimizer {
   }
 
  private:
-  using LaneOf = Lane<DeviceChoice>;
+  using LaneOf = TrainerLane<DeviceChoice>;
   static constexpr bool local = StrategyChoice::apply == ApplyRule::add;
 
   /// A step of one thread on one batch.

@@ -21,10 +21,10 @@
 namespace prdist {
 
 template <device_policy DeviceChoice>
-class Lane {
+class TrainerLane {
  public:
   /// `client` and `tables` must outlive it.
-  Lane(Client& client, ModelTables const& tables, MergeRules const& rules, DeviceChoice device)
+  TrainerLane(Client& client, ModelTables const& tables, MergeRules const& rules, DeviceChoice device)
       : client_(client), tables_(tables), rules_(rules), device_(std::move(device)) {
     auto const count = tables.sparse.size();
     index_.resize(count);
@@ -34,8 +34,8 @@ class Lane {
     device_.resize(dense_, tables.dense_size());
     gradients_.shape(tables);
   }
-  Lane(Lane const&) = delete;
-  Lane& operator=(Lane const&) = delete;
+  TrainerLane(TrainerLane const&) = delete;
+  TrainerLane& operator=(TrainerLane const&) = delete;
 
   /// Names the rows of the batch: keys(t), and room for each in rows(t).
   template <class Model, class Batch>

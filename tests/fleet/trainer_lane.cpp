@@ -1,4 +1,4 @@
-#include <prdist/fleet/lane.hpp>
+#include <prdist/fleet/trainer_lane.hpp>
 
 #include <gtest/gtest.h>
 
@@ -31,14 +31,14 @@ void with_lane(Optimizer const& rule, Work const& work) {
     auto& client = fleet.client();
     auto const tables = ModelTables::declare(client, Ones{}, {rule, rule}, ApplyRule::immediate, 0, {});
     {
-      Lane<Cpu> lane(client, tables, MergeRules::of({rule, rule}), Cpu{});
+      TrainerLane<Cpu> lane(client, tables, MergeRules::of({rule, rule}), Cpu{});
       work(lane, client, tables);
     }
     fleet.stop_worker();
   });
 }
 
-TEST(Lane, PullsComputesAndPushesEqualKeysAsOneRow) {
+TEST(TrainerLane, PullsComputesAndPushesEqualKeysAsOneRow) {
   with_lane(Sgd{.rate = 1}, [](auto& lane, Client& client, ModelTables const& tables) {
     Ones model;
     Pair const batch{{3, 4, 3}};
@@ -55,7 +55,7 @@ TEST(Lane, PullsComputesAndPushesEqualKeysAsOneRow) {
   });
 }
 
-TEST(Lane, HoldsGradientsBackUntilThereAreEnoughOrSettleWantsThem) {
+TEST(TrainerLane, HoldsGradientsBackUntilThereAreEnoughOrSettleWantsThem) {
   with_lane(Sgd{.rate = 1}, [](auto& lane, Client& client, ModelTables const& tables) {
     Ones model;
     Pair const batch{{3}};
