@@ -64,7 +64,7 @@ struct MergeRules {
 
   /// With plain SGD the sum does what the steps would have done one after another.
   static MergeRules of(Optimizers const& rules) {
-    return {std::holds_alternative<Sgd>(rules.sparse), std::holds_alternative<Sgd>(rules.dense)};
+    return {std::holds_alternative<Sgd>(rules.sparse.rule), std::holds_alternative<Sgd>(rules.dense.rule)};
   }
 };
 

@@ -95,7 +95,6 @@ class Session final : public SessionJob {
       case Kind::load:
         if (header.payload > max_text) return wrong("a text of ", header.payload, " bytes");
         return {};
-      case Kind::clock:
       case Kind::ask_cut:
       case Kind::met_for_cut:
       case Kind::keep_cut:

@@ -90,7 +90,12 @@ class ShardGroup {
     return it == changed_.end() ? ChangedRows::Answer{} : it->second.changed(trainer, since);
   }
 
-  [[nodiscard]] std::size_t bytes() const noexcept { return arena_.bytes(); }
+  /// What the tables take, and what is noted of keys that went since the last kept cut. The ceiling is for the tables.
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    auto sum = arena_.bytes();
+    for (auto const& [id, held] : sparse_) sum += held.table.noted_bytes();
+    return sum;
+  }
 
   /// About `rows` rows more of the passes that Shrink began; false when none is under way.
   bool advance_shrink(std::size_t rows) {

@@ -121,6 +121,7 @@ class SparseShards {
   bool advance_cut(std::size_t rows) { return cut_.advance(rows, tables_.all(), tables_.shards()); }
   void keep_cut() { cut_.keep(); }
   void cancel_cut() { cut_.cancel(); }
+  [[nodiscard]] std::size_t noted_bytes() const noexcept { return cut_.removed().bytes(); }
 
   /// Inserts or overwrites the rows of a block, or takes them away when it says so; keys of other shards are passed
   /// over. @throws Error table.shape, table.memory
