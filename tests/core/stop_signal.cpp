@@ -10,6 +10,7 @@ using namespace prdist;
 
 TEST(StopSignal, MarksTheFirstSignalOnly) {
   EXPECT_FALSE(StopSignal::requested());
+  EXPECT_EQ(StopSignal::exit_code(), 143);
   {
     StopSignal const stop;
     EXPECT_FALSE(StopSignal::requested());

@@ -18,24 +18,18 @@
 #include <prdist/checkpoint/files.hpp>
 #include <prdist/checkpoint/npz_writer.hpp>
 #include <prdist/core/error.hpp>
+#include <prdist/table/half.hpp>
 #include <prdist/table/placement.hpp>
+#include <prdist/table/row_layout.hpp>
 #include <prdist/table/spec.hpp>
 
 namespace prdist {
 
-/// How the weights lie in a row of 32-bit floats: before the state.
-struct FloatWeights {
-  static constexpr std::size_t least_bytes(std::size_t dim) noexcept { return dim * sizeof(float); }
-  void operator()(ConstBytes row, std::span<float> out) const { std::memcpy(out.data(), row.data(), out.size_bytes()); }
-};
-
 namespace detail {
 
-template <class Weights>
 class NpzExport {
  public:
-  NpzExport(std::span<Checkpoint const> chain, std::string const& path, Weights const& weights)
-      : rows_(chain), path_(path), out_(path), weights_(weights) {
+  NpzExport(std::span<Checkpoint const> chain, std::string const& path) : rows_(chain), path_(path), out_(path) {
     for (auto const& table : chain.back().manifest.tables) {
       std::visit([this](auto const& spec) { add(spec); }, table.spec);
     }
@@ -52,11 +46,10 @@ class NpzExport {
     out_.begin<float>(spec.name + ".rows", spec.dim);
     std::vector<float> weights;
     for_each_block(spec.name, [&](RowBlock const& block) {
-      check_row(spec.name, block, Weights::least_bytes(spec.dim));
+      check_row(spec.name, block, RowLayout(spec).bytes());
       weights.resize(block.keys.size() * spec.dim);
       for (std::size_t i = 0; i < block.keys.size(); ++i) {
-        weights_(ConstBytes(block.rows).subspan(i * block.row_bytes, block.row_bytes),
-                 std::span(weights).subspan(i * spec.dim, spec.dim));
+        read_weights(spec, block.rows.data() + i * block.row_bytes, weights.data() + i * spec.dim);
       }
       out_.write(std::span<float const>(weights));
       keys.write(std::as_bytes(std::span(block.keys)));
@@ -84,8 +77,8 @@ class NpzExport {
         }
         auto const length = range_length(values.size(), range);
         check_row(spec.name, block, length * sizeof(float));
-        FloatWeights{}(ConstBytes(block.rows).subspan(i * block.row_bytes, block.row_bytes),
-                       std::span(values).subspan(range * range_floats, length));
+        std::memcpy(values.data() + range * range_floats, block.rows.data() + i * block.row_bytes,
+                    length * sizeof(float));
         there[range] = true;
       }
     });
@@ -99,6 +92,14 @@ class NpzExport {
       auto const name = names_.insert(part.name).second ? part.name : concat(spec.name, '.', part.name);
       out_.add<float>(name, std::span(std::as_const(values)).subspan(first, part.size), {part.size});
       first += part.size;
+    }
+  }
+
+  static void read_weights(SparseSpec const& spec, std::byte const* row, float* out) {
+    if (spec.precision == Precision::fp32) {
+      std::memcpy(out, row, spec.dim * sizeof(float));
+    } else {
+      half_codec(spec.precision).expand(reinterpret_cast<std::uint16_t const*>(row), out, spec.dim);
     }
   }
 
@@ -119,19 +120,17 @@ class NpzExport {
   ChainReader rows_;
   std::string path_;
   NpzWriter out_;
-  Weights weights_;
   std::set<std::string> names_;
 };
 
 }  // namespace detail
 
 /// Writes `path` (.npz) from a checkpoint and what it builds on (chain_of()), in bounded memory but for the dense
-/// tables. `weights` reads the weights of a sparse row. The file has its name when it is complete.
-/// @throws Error checkpoint.file, checkpoint.damaged; table.mismatch when rows are shorter than their weights
-template <class Weights = FloatWeights>
-void export_npz(std::span<Checkpoint const> chain, std::string const& path, Weights const& weights = {}) {
+/// tables: parts by their names, and of each sparse table NAME.keys and NAME.rows. The file has its name when it is
+/// complete. @throws Error checkpoint.file, checkpoint.damaged; table.mismatch when rows are shorter than declared
+inline void export_npz(std::span<Checkpoint const> chain, std::string const& path) {
   if (chain.empty()) throw Error(Errc::checkpoint_missing, path, ", there is no checkpoint to export: save one first");
-  detail::NpzExport<Weights>(chain, path, weights);
+  detail::NpzExport(chain, path);
 }
 
 }  // namespace prdist

@@ -35,8 +35,9 @@ class StopSignal {
   /// Whether a signal has come since one was made. Any thread.
   [[nodiscard]] static bool requested() noexcept { return caught_ != 0; }
 
-  /// The code of a program that ends because of it, 128 and the signal's number: 143 after SIGTERM.
-  [[nodiscard]] static int exit_code() noexcept { return 128 + caught_; }
+  /// The code of a program that ends because of it, 128 and the signal's number: 143 after SIGTERM, and when another
+  /// process of the job was asked to stop.
+  [[nodiscard]] static int exit_code() noexcept { return 128 + (caught_ == 0 ? SIGTERM : caught_.load()); }
 
  private:
   static constexpr std::array<int, 2> signals{SIGTERM, SIGINT};

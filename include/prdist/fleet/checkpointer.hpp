@@ -2,7 +2,8 @@
 // Checkpoints of a job that trains. Between two steps all workers meet, the servers mark the moment, and training goes
 // on while they write: the checkpoint holds every gradient up to where each worker stood in its data, and none after.
 //
-//   Checkpointer checkpoints(fleet, optimizer, {.directory = "ckpt", .every = 1000});
+//   auto checkpoints = fleet.checkpointer(optimizer, {.directory = "ckpt", .every = 1000});
+//   optimizer.prepare(model);
 //   if (auto const state = checkpoints.resume()) reader.resume(state->position);
 //   for (auto const& batch : reader) {
 //     optimizer.minimize(model, batch);
@@ -113,6 +114,12 @@ void load_checkpoint(Client& client, std::string const& path);
 /// One checkpoint into `directory`, by one worker, without meeting the others. Returns its path.
 /// @throws Error checkpoint.*
 std::string save_checkpoint(Client& client, std::string const& directory, std::string_view strategy = {});
+
+/// What an inference engine needs, as `path` (.npz). @throws Error checkpoint.*
+void export_model(Client& client, std::string const& path, std::string_view strategy = {});
+
+/// Begins a new day in every declared table that keeps statistics. @throws Error job.state when there is none
+void shrink_tables(Client& client, std::uint32_t day);
 
 }  // namespace prdist
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <prdist/checkpoint/directory.hpp>
+#include <prdist/checkpoint/export_npz.hpp>
 #include <prdist/checkpoint/pending.hpp>
 #include <prdist/core/log.hpp>
 #include <prdist/core/stop_signal.hpp>
@@ -240,6 +241,25 @@ PRDIST_DECL std::string save_checkpoint(Client& client, std::string const& direc
   auto manifest = detail::manifest_of(client, strategy);
   client.cut(pending.path());
   return detail::complete(client, pending, std::move(manifest)).path;
+}
+
+PRDIST_DECL void export_model(Client& client, std::string const& path, std::string_view strategy) {
+  // By way of a checkpoint beside it, so that the rows of a moment go to the file and not through this worker's memory.
+  auto const folder = concat(path, ".parts");
+  auto const checkpoint = save_checkpoint(client, folder, strategy);
+  export_npz(chain_of(open_checkpoint(checkpoint)), path);
+  std::filesystem::remove_all(folder);
+}
+
+PRDIST_DECL void shrink_tables(Client& client, std::uint32_t day) {
+  bool any = false;
+  for (auto const& spec : client.declared()) {
+    auto const* const sparse = std::get_if<SparseSpec>(&spec);
+    if (sparse == nullptr || !sparse->statistics.kept) continue;
+    client.shrink({table_id(sparse->name), sparse->dim, sparse->name}, day);
+    any = true;
+  }
+  if (!any) throw Error(Errc::job_state, "shrink: no table keeps statistics: declare one with them");
 }
 
 }  // namespace prdist

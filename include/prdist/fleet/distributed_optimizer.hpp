@@ -26,9 +26,9 @@
 #include <prdist/core/log.hpp>
 #include <prdist/fleet/flight.hpp>
 #include <prdist/fleet/geo_copy.hpp>
-#include <prdist/fleet/trainer_lane.hpp>
 #include <prdist/fleet/model_tables.hpp>
 #include <prdist/fleet/options.hpp>
+#include <prdist/fleet/trainer_lane.hpp>
 #include <prdist/trainer/client.hpp>
 #include <prdist/trainer/meeting.hpp>
 #include <prdist/trainer/team.hpp>
@@ -47,6 +47,26 @@ class DistributedOptimizer {
         device_(std::move(device)),
         seed_(seed),
         staleness_(staleness) {}
+
+  /// Declares the model's tables to the servers, as the first step would: what is to be loaded must be declared.
+  /// @throws Error job.state before init_worker() or for another model than the first
+  template <class Model>
+  void prepare(Model const& model) {
+    std::lock_guard const lock(prepare_mutex_);
+    if (!tables_) {
+      (void)client();  // a server has none, and no device either
+      tables_ = std::make_unique<ModelTables>(
+          ModelTables::declare(client(), model, optimizers_, StrategyChoice::apply, seed_, staleness_));
+      if constexpr (local) copy_ = std::make_unique<GeoCopy>(client(), *tables_, optimizers_);
+    } else {
+      tables_->check_same(model);
+    }
+    while (lanes_.size() < threads_) add_lane();
+    if (!meeting_) {
+      meeting_ = std::make_unique<Meeting>(client().runtime());
+      for (std::size_t lane = 0; lane < threads_; ++lane) meeting_->join(lane);
+    }
+  }
 
   /// One step on one batch; returns the batch's mean loss before it. The first call declares the model's tables, so
   /// all steps of an optimizer are of one model.
@@ -259,24 +279,6 @@ class DistributedOptimizer {
   static std::uint32_t number(std::size_t value) { return static_cast<std::uint32_t>(value); }
 
   /// Threads may come at once; the first declares the tables.
-  template <class Model>
-  void prepare(Model const& model) {
-    std::lock_guard const lock(prepare_mutex_);
-    if (!tables_) {
-      (void)client();  // a server has none, and no device either
-      tables_ = std::make_unique<ModelTables>(
-          ModelTables::declare(client(), model, optimizers_, StrategyChoice::apply, seed_, staleness_));
-      if constexpr (local) copy_ = std::make_unique<GeoCopy>(client(), *tables_, optimizers_);
-    } else {
-      tables_->check_same(model);
-    }
-    while (lanes_.size() < threads_) add_lane();
-    if (!meeting_) {
-      meeting_ = std::make_unique<Meeting>(client().runtime());
-      for (std::size_t lane = 0; lane < threads_; ++lane) meeting_->join(lane);
-    }
-  }
-
   void add_lane() {
     lanes_.push_back(std::make_unique<LaneOf>(client(), *tables_, MergeRules::of(optimizers_), *device_));
   }

@@ -130,6 +130,7 @@ class Fleet {
                                                      .servers = static_cast<std::uint32_t>(roles_.servers.size()),
                                                      .trainers = roles_.workers,
                                                      .threads = options_.server_threads,
+                                                     .memory = options_.server_memory,
                                                      .lost_after = options_.lost_after,
                                                      .wait_for_trainers = options_.wait_for_workers,
                                                  });
@@ -202,6 +203,21 @@ class Fleet {
   /// resume from without losing a row. @throws Error checkpoint.*
   std::string save_persistables(std::string const& directory) {
     return save_checkpoint(client(), directory, StrategyChoice::name);
+  }
+
+  /// The weights for inference, as one file that numpy.load() reads: dense parts by name, and of each sparse table
+  /// NAME.keys and NAME.rows. One worker calls it. @throws Error checkpoint.*
+  void save_inference_model(std::string const& path) { export_model(client(), path, StrategyChoice::name); }
+
+  /// A new day for every table that keeps statistics: shows and clicks decay, rows that are unseen or of too small a
+  /// score go. One worker calls it. @throws Error job.state when no table keeps any
+  void shrink(std::uint32_t day) { shrink_tables(client(), day); }
+
+  /// Checkpoints that this job can be resumed from; see Checkpointer. Both must outlive it.
+  template <class OfModel>
+  [[nodiscard]] Checkpointer checkpointer(OfModel& optimizer, CheckpointOptions options) {
+    return Checkpointer(client(), std::move(options), StrategyChoice::name, StrategyChoice::apply == ApplyRule::gather,
+                        [&optimizer] { optimizer.settle(); });
   }
 
   /// Loads the newest checkpoint in `path`, or the one that `path` is, into tables that are declared. Any number of

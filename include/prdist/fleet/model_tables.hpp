@@ -20,6 +20,7 @@ namespace prdist {
 struct Optimizers {
   Optimizer sparse;
   Optimizer dense;
+  RowPolicy rows = {};  ///< which keys get a row, how it is kept, when it goes
 };
 
 struct ModelTables {
@@ -42,6 +43,10 @@ struct ModelTables {
                                                         .init = input.init,
                                                         .apply = apply,
                                                         .seed = seed,
+                                                        .precision = rules.rows.precision,
+                                                        .admission = rules.rows.admission,
+                                                        .statistics = rules.rows.statistics,
+                                                        .eviction = rules.rows.eviction,
                                                         .staleness = staleness}));
     }
     if (auto parts = model.dense_parts(); !parts.empty()) {

@@ -12,6 +12,7 @@
 
 #include <prdist/core/runtime.hpp>
 #include <prdist/fleet/roles.hpp>
+#include <prdist/table/arena.hpp>
 #include <prdist/table/spec.hpp>
 
 namespace prdist {
@@ -29,8 +30,9 @@ struct FleetOptions {
   Duration lost_after = std::chrono::seconds(60);         ///< silence after which a worker is given up
   Duration retry_every = std::chrono::seconds(3);         ///< between two looks for a server
   unsigned server_threads = default_server_threads();
-  StalenessBound staleness{};  ///< beyond which servers drop or refuse a push
-  std::uint64_t seed = 0;      ///< of first rows and first weights; the same in every worker
+  std::size_t server_memory = no_ceiling;  ///< bytes that a server's tables may take; see Eviction
+  StalenessBound staleness{};              ///< beyond which servers drop or refuse a push
+  std::uint64_t seed = 0;                  ///< of first rows and first weights; the same in every worker
 };
 
 /// What DistributedOptimizer::train() may be told.
@@ -46,7 +48,7 @@ struct TrainOptions {
 };
 
 /// The defaults, overridden by FLAGS_rpc_deadline (milliseconds, as Paddle has it), PRDIST_WAIT_SERVERS,
-/// PRDIST_WAIT_WORKERS, PRDIST_LOST_AFTER (seconds) and PRDIST_SERVER_THREADS.
+/// PRDIST_WAIT_WORKERS, PRDIST_LOST_AFTER (seconds), PRDIST_SERVER_THREADS and PRDIST_SERVER_MEMORY_MB.
 /// @throws Error config.invalid
 [[nodiscard]] inline FleetOptions options_from_env(Environment const& environment = process_environment) {
   FleetOptions options;
@@ -65,6 +67,9 @@ struct TrainOptions {
     options.lost_after = std::chrono::seconds(*value);
   }
   if (auto const value = read.optional_number("PRDIST_SERVER_THREADS", 1, 256)) options.server_threads = *value;
+  if (auto const value = read.optional_number("PRDIST_SERVER_MEMORY_MB", 1, most)) {
+    options.server_memory = std::size_t{*value} << 20;
+  }
   return options;
 }
 

@@ -40,6 +40,7 @@ struct ServerOptions {
   std::uint32_t trainers = 1;
   unsigned threads = 1;                                   ///< 0: on the thread that brings the frame
   std::uint64_t max_payload = std::uint64_t{64} << 20;    ///< of one frame, either way
+  std::size_t memory = no_ceiling;                        ///< of all tables, bytes; beyond it rows go or pushes fail
   Duration hello_within = std::chrono::seconds(10);       ///< a peer that says nothing is sent away
   Duration lost_after = std::chrono::seconds(60);         ///< a trainer that is silent for so long is given up
   Duration wait_for_trainers = std::chrono::minutes(30);  ///< until all have come for the first time
@@ -65,8 +66,8 @@ class Server : public std::enable_shared_from_this<Server> {
   /// `/healthz` and `/v1/tables`, for people and probes. Answers at once or from a thread of the engine.
   void page(std::string_view path, std::function<void(Page)> answer);
 
-  /// Blocks until every trainer has stopped or is lost, or stop() was called. Returns the exit code: 0, or 75 when
-  /// a trainer was lost.
+  /// Blocks until every trainer has stopped or is lost, or stop() was called. Returns the exit code: 0, 75 when a
+  /// trainer was lost, that of a StopSignal when one has come: until then the trainers are asked to save and stop.
   [[nodiscard]] int wait();
 
   /// Lets every thread that waits for slower ones ask again, because something else comes before its next step.

@@ -6,6 +6,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include <prdist/core/stop_signal.hpp>
 #include <prdist/server/server.hpp>
 #include <prdist/server/session.ipp>
 #include <prdist/table/spec_json.ipp>
@@ -40,7 +41,7 @@ PRDIST_DECL Server::Server(Runtime& runtime, ServerOptions const& options)
         return attendance == Attendance::training ? trainers_.training() : trainers_.members();
       }),
       clocks_(options.trainers),
-      engine_(placement_, options.index, options.threads, options.trainers),
+      engine_(placement_, options.index, options.threads, options.trainers, options.memory),
       saving_(engine_, catalog_, placement_, options.index) {}
 
 PRDIST_DECL void Server::start() {
@@ -79,6 +80,7 @@ PRDIST_DECL void Server::tick() {
     if (now - *over_since_ > std::chrono::seconds(3)) over_.open();
   }
 
+  if (StopSignal::requested()) call_.end_soon();
   meetings_.tell_overdue(now);
   if (auto overdue = engine_.take_waiting(now); !overdue.empty()) tell_overdue(std::move(overdue));
   clocks_.overdue(now);
@@ -179,7 +181,7 @@ PRDIST_DECL int Server::wait() {
     return exit_code(Errc::job_peer_lost);
   }
   log(Level::info, "server ", options_.index, ": all ", options_.trainers, " trainers have stopped");
-  return 0;
+  return StopSignal::requested() ? StopSignal::exit_code() : 0;
 }
 
 PRDIST_DECL void Server::stop() {

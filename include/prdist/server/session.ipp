@@ -46,6 +46,7 @@ class Session final : public SessionJob {
       case Kind::work_state: return reply_text(header, server_.saving_.state_json());
       case Kind::clock: return on_clock(header);
       case Kind::pull_changed: return on_pull_changed(header);
+      case Kind::shrink: return apply(header, Shrink{header.table, static_cast<std::uint32_t>(header.offset)});
       default: return reply(header);
     }
   }
@@ -82,6 +83,7 @@ class Session final : public SessionJob {
         if (header.payload > std::uint64_t{16} << 20) return wrong("its declaration has ", header.payload, " bytes");
         return {};
       case Kind::pull_changed:
+      case Kind::shrink:
         if (header.payload != 0) return wrong("a message that has no payload came with ", header.payload, " bytes");
         return find_sparse(header);
       case Kind::pull_rows:
@@ -122,7 +124,8 @@ class Session final : public SessionJob {
   Result<void> check_rows(Header const& header, std::uint64_t most) {
     if (auto const found = find_sparse(header); !found) return found;
     auto const row = info_->sparse()->dim * sizeof(float);
-    auto const per_key = sizeof(Key) + (header.kind == Kind::push_rows ? row : 0);
+    auto const per_key =
+        sizeof(Key) + (header.kind == Kind::push_rows ? row + show_click_floats(header) * sizeof(float) : 0);
     if (header.count > most / sizeof(Key) || header.payload != header.count * per_key) {
       return wrong("table '", info_->sparse()->name, "': ", header.count, " keys in ", header.payload, " bytes");
     }
@@ -212,6 +215,9 @@ class Session final : public SessionJob {
         counted(answering(with_version(header), rows)));
   }
 
+  /// Per key of a push.
+  static std::size_t show_click_floats(Header const& header) { return (header.flags & flag_show_click) != 0 ? 2 : 0; }
+
   void on_push_rows(Header const& header) {
     if (refuse_step(header) || refuse_stale(header)) return;
     auto const count = static_cast<std::size_t>(header.count);
@@ -222,7 +228,9 @@ class Session final : public SessionJob {
                   0,
                   buffer_->as<Key const>(0, count),
                   buffer_->as<float const>(count * sizeof(Key), count * info_->sparse()->dim),
-                  buffer_};
+                  buffer_,
+                  buffer_->as<float const>(count * (sizeof(Key) + info_->sparse()->dim * sizeof(float)),
+                                           count * show_click_floats(header))};
     apply(header, std::move(push));
   }
 

@@ -79,4 +79,12 @@ enum class Eviction : std::uint8_t {
   return "none";
 }
 
+/// All of it, as a program gives it for the sparse tables of a model.
+struct RowPolicy {
+  Precision precision = Precision::fp32;
+  Admission admission{};
+  Statistics statistics{};
+  Eviction eviction = Eviction::none;
+};
+
 }  // namespace prdist

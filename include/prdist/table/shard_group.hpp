@@ -247,7 +247,7 @@ class ShardGroup {
   std::map<TableId, Sparse> sparse_;
   std::map<TableId, Dense> dense_;
   std::map<TableId, ChangedRows> changed_;  ///< of tables that add
-  std::optional<GuardedSink> sink_;  ///< of the open cut
+  std::optional<GuardedSink> sink_;         ///< of the open cut
 };
 
 }  // namespace prdist

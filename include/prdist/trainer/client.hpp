@@ -105,7 +105,11 @@ class Client {
   /// in a gathered step: there the handle is ready when the step has been applied, and even a trainer without keys
   /// must push.
   Handle push(SparseRef const& table, std::span<Key const> keys, std::span<float const> gradients,
-              std::uint32_t examples = 1, Seen const& seen = {});
+              std::uint32_t examples = 1, Seen const& seen = {}, std::span<float const> show_click = {});
+
+  /// A new day for a table that keeps statistics: shows and clicks decay, and rows go as its declaration says. Returns
+  /// when the servers have begun. @throws Error table.mismatch when it keeps none
+  void shrink(SparseRef const& table, std::uint32_t day);
 
   /// The whole dense table.
   Handle pull(DenseRef const& table, std::span<float> weights, Seen* seen = nullptr);

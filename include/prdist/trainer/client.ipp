@@ -252,8 +252,12 @@ PRDIST_DECL Handle Client::pull(SparseRef const& table, std::span<Key const> key
 }
 
 PRDIST_DECL Handle Client::push(SparseRef const& table, std::span<Key const> keys, std::span<float const> gradients,
-                                std::uint32_t examples, Seen const& seen) {
+                                std::uint32_t examples, Seen const& seen, std::span<float const> show_click) {
   auto const step = rows_per_frame(table);
+  if (!show_click.empty() && show_click.size() != keys.size() * 2) {
+    throw Error(Errc::table_shape, "push to table '", table.name, "': ", show_click.size(), " shows and clicks for ",
+                keys.size(), " keys: give two numbers each, or none");
+  }
   if (gradients.size() != keys.size() * table.dim) {
     throw Error(Errc::table_shape, "push to table '", table.name, "': ", gradients.size(), " gradients for ",
                 keys.size(), " keys of dim ", table.dim);
@@ -266,33 +270,27 @@ PRDIST_DECL Handle Client::push(SparseRef const& table, std::span<Key const> key
   bool const direct = links_.size() == 1;
   if (!direct) {
     split_by_server(*operation, keys);
-    operation->values.resize(links_.size());
-    for (std::size_t s = 0; s < links_.size(); ++s) {
-      auto& values = operation->values[s];
-      values.resize(operation->positions[s].size() * table.dim);
-      auto* to = values.data();
-      for (auto const position : operation->positions[s]) {
-        std::memcpy(to, gradients.data() + position * table.dim, table.dim * sizeof(float));
-        to += table.dim;
-      }
-    }
+    operation->deal(gradients, table.dim, operation->values);
+    if (!show_click.empty()) operation->deal(show_click, 2, operation->show_click);
   }
   auto const note = detail::measuring(measured(table.id));
   for (std::size_t s = 0; s < links_.size(); ++s) {
     header.table_version = s < seen.size() ? seen[s] : 0;
     auto const mine = direct ? keys : std::span<Key const>(operation->keys[s]);
     auto const values = direct ? gradients : std::span<float const>(operation->values[s]);
+    auto const shown = direct || show_click.empty() ? show_click : std::span<float const>(operation->show_click[s]);
     // A server without keys of ours is told so: in a gathered step it waits for everybody's part.
     std::size_t at = 0;
     do {
       auto const part = mine.subspan(at, std::min(step, mine.size() - at));
       auto const last = at + part.size() == mine.size();
       header.count = part.size();
-      header.flags = last ? flag_last : 0;
+      header.flags = (last ? flag_last : 0) | (shown.empty() ? 0 : flag_show_click);
       operation->add(static_cast<std::uint32_t>(s));
       std::vector<ConstBytes> out;
       if (!part.empty()) {
         out = {std::as_bytes(part), std::as_bytes(values.subspan(at * table.dim, part.size() * table.dim))};
+        if (!shown.empty()) out.push_back(std::as_bytes(shown.subspan(at * 2, part.size() * 2)));
       }
       send(s, operation, header, std::move(out), {}, note);
       at += part.size();

@@ -89,6 +89,18 @@ PRDIST_DECL void Client::cut(std::string_view folder, bool changed_only) {
            changed_only ? flag_changed : 0);
 }
 
+PRDIST_DECL void Client::shrink(SparseRef const& table, std::uint32_t day) {
+  auto const operation = begin(concat("the shrink of table '", table.name, "'"));
+  Header header;
+  header.kind = Kind::shrink;
+  header.table = table.id;
+  header.offset = day;
+  for (std::size_t server = 0; server < links_.size(); ++server) operation->add(static_cast<std::uint32_t>(server));
+  for (std::size_t server = 0; server < links_.size(); ++server) send(server, operation, header, {});
+  operation->seal();
+  wait(*operation);
+}
+
 PRDIST_DECL void Client::keep_cut() {
   call_all("the end of a checkpoint", Kind::keep_cut, {});
 }

@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,6 +70,20 @@ class Operation {
   std::vector<std::vector<Key>> keys;
   std::vector<std::vector<std::uint32_t>> positions;
   std::vector<std::vector<float>> values;
+  std::vector<std::vector<float>> show_click;
+
+  /// Sorts `all`, `width` floats per key, by server into `sorted`, as the keys were.
+  void deal(std::span<float const> all, std::size_t width, std::vector<std::vector<float>>& sorted) const {
+    sorted.resize(positions.size());
+    for (std::size_t s = 0; s < positions.size(); ++s) {
+      sorted[s].resize(positions[s].size() * width);
+      auto* to = sorted[s].data();
+      for (auto const position : positions[s]) {
+        std::memcpy(to, all.data() + position * width, width * sizeof(float));
+        to += width;
+      }
+    }
+  }
 
  private:
   void drop(Error const* error, std::optional<std::uint32_t> server) {
