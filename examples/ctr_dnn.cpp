@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,7 +35,9 @@ struct Settings {
   std::string transport = "beast";
   std::string model = "dnn";
   std::string result;
-  std::string save_dir;
+  std::string export_path;
+  CheckpointOptions checkpoints;
+  bool resume = false;
   std::vector<std::string> compare;
   std::size_t dim = 9;
   std::size_t batch_size = 512;
@@ -79,7 +82,7 @@ class Training {
     auto const start = now();
     double said = start;
     auto const next = [&]() -> std::optional<Batch> {
-      for (Batch batch; epoch_ < settings_.epochs; reader_.start_epoch(++epoch_)) {
+      for (Batch batch; !stopped_ && epoch_ < settings_.epochs; reader_.start_epoch(++epoch_)) {
         if (reader_.next(batch)) return batch;
       }
       return std::nullopt;
@@ -101,6 +104,16 @@ class Training {
         rounded(loss_ / static_cast<double>(std::max<std::uint64_t>(1, steps_)), 4));
   }
 
+  /// Where it stands, for a checkpoint, and back there.
+  [[nodiscard]] WorkerState state() const { return {.position = reader_.position()}; }
+  void resume(WorkerState const& state) {
+    reader_.resume(state.position);
+    epoch_ = state.position.epoch;
+  }
+
+  /// No more batches: the job is to stop.
+  void stop() { stopped_ = true; }
+
   [[nodiscard]] std::uint64_t examples() const { return examples_; }
   [[nodiscard]] double seconds() const { return seconds_; }
 
@@ -120,6 +133,7 @@ class Training {
   SlotReader reader_;
   std::uint64_t total_;
   std::size_t epoch_ = 0;
+  bool stopped_ = false;
   std::uint64_t steps_ = 0;
   std::uint64_t examples_ = 0;
   double loss_ = 0;
@@ -164,10 +178,18 @@ void check_before(Settings const& settings) {
   if (!settings.result.empty() && !std::ofstream(settings.result, std::ios::app)) {
     throw Error(Errc::data_file, "cannot write ", settings.result);
   }
-  if (settings.save_dir.empty()) return;
+  auto const& directory = settings.checkpoints.directory;
+  if (directory.empty()) {
+    if (settings.resume)
+      throw Error(Errc::config_contradiction, "--resume needs --save_dir, where the checkpoints are");
+    return;
+  }
+  if (settings.single) {
+    throw Error(Errc::config_contradiction, "--save_dir with --single: servers write checkpoints, and there are none");
+  }
   std::error_code failed;
-  std::filesystem::create_directories(settings.save_dir, failed);
-  if (failed) throw Error(Errc::data_file, "cannot make the folder ", settings.save_dir, ": ", failed.message());
+  std::filesystem::create_directories(directory, failed);
+  if (failed) throw Error(Errc::data_file, "cannot make the folder ", directory, ": ", failed.message());
 }
 
 template <class Model>
@@ -183,38 +205,15 @@ int train_single(Settings const& settings, Model model) {
   return 0;
 }
 
-/// The model as arrays that numpy.load() reads: dense weights, and every key of the training files with its row.
-template <class Model>
-void save(Settings const& settings, Client& servers, Model const& model, std::vector<float> const& dense) {
-  namespace fs = std::filesystem;
-  fs::create_directories(settings.save_dir);
-  write_npy<float>(settings.save_dir + "/dense.npy", dense, {dense.size()});
-  std::vector<Key> keys;
-  for (auto const& batch : SlotReader(expand_files(settings.train).value(), reader_options(settings))) {
-    keys.insert(keys.end(), batch.keys.begin(), batch.keys.end());
-    if (keys.size() > (std::size_t{1} << 22)) {
-      std::sort(keys.begin(), keys.end());
-      keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    }
-  }
-  std::sort(keys.begin(), keys.end());
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  for (auto const& input : model.sparse_inputs()) {
-    SparseRef const table{table_id(input.name), input.dim, input.name};
-    std::vector<float> rows(keys.size() * input.dim);
-    servers.pull(table, keys, rows).wait();
-    write_npy<float>(concat(settings.save_dir, "/", input.name, ".rows.npy"), rows, {keys.size(), input.dim});
-    write_npy<Key>(concat(settings.save_dir, "/", input.name, ".keys.npy"), keys, {keys.size()});
-  }
-  log(Level::info, "model of ", dense.size(), " dense weights and ", keys.size(), " keys saved to ", settings.save_dir);
-}
-
 template <class TransportChoice, class StrategyChoice, class Model>
 int train_fleet(Settings const& settings, StrategyChoice strategy, Model model) {
   auto options = options_from_env();
   options.seed = settings.seed;
   Fleet<Strategy<StrategyChoice>, Transport<TransportChoice>> fleet{roles_from_env(), strategy, options};
   auto optimizer = fleet.distributed_optimizer(Adam{.rate = static_cast<float>(settings.rate)});
+  // SIGTERM is a question between two steps when there is a place to save to, and the end otherwise.
+  std::optional<StopSignal> stop_signal;
+  if (!settings.checkpoints.directory.empty()) stop_signal.emplace();
   if (fleet.is_server()) {
     fleet.init_server();
     return fleet.run_server();
@@ -226,16 +225,43 @@ int train_fleet(Settings const& settings, StrategyChoice strategy, Model model) 
                 settings.train, ": there are fewer files than workers");
   }
   fleet.init_worker();
-  fleet.client().barrier("start");
-  auto const start = now();
+  optimizer.prepare(model);
   Training training(settings, files, settings.rows / roles.workers);
-  training.run([&](auto& next, auto& told) { optimizer.train(model, next, told, settings.threads); });
-  optimizer.finish();  // files may be uneven: who has finished must not keep the others waiting in a step
+  auto threads = settings.threads;
+  std::unique_ptr<Checkpointer> checkpoints;
+  bool stopped = false;
+  if (!settings.checkpoints.directory.empty()) {
+    checkpoints.reset(new Checkpointer(fleet.checkpointer(optimizer, settings.checkpoints)));
+    if (settings.resume) {
+      if (auto const state = checkpoints->resume()) training.resume(*state);
+    }
+    threads.pause_due = [&] { return checkpoints->due(); };
+    threads.pause = [&] {
+      stopped = checkpoints->meet(training.state()) == Next::stop;
+      if (stopped) training.stop();
+    };
+  }
+  fleet.barrier("start");
+  auto const start = now();
+  training.run([&](auto& next, auto& told) {
+    auto const stepped = [&](double loss, std::size_t examples) {
+      if (checkpoints) checkpoints->stepped();
+      told(loss, examples);
+    };
+    optimizer.train(model, next, stepped, threads);
+  });
+  if (stopped) {
+    fleet.stop_worker();
+    return StopSignal::exit_code();
+  }
+  // Files may be uneven: who has finished must not keep the others waiting in a step.
+  checkpoints ? checkpoints->finish(training.state()) : optimizer.finish();
   if (auto const stale = optimizer.staleness(); stale->count() != 0) {
     log(Level::info, "staleness of its pushes: mean ", rounded(stale->mean(), 2), ", at most ", stale->most());
   }
-  fleet.client().barrier("trained");
-  if (roles.index == 0) {
+  fleet.barrier("trained");
+  if (checkpoints) checkpoints->save(training.state());
+  if (fleet.is_first_worker()) {
     auto const seconds = now() - start;
     auto const examples = settings.rows != 0 ? static_cast<double>(settings.rows * settings.epochs)
                                              : static_cast<double>(training.examples() * roles.workers);
@@ -243,7 +269,7 @@ int train_fleet(Settings const& settings, StrategyChoice strategy, Model model) 
         settings, StrategyChoice::name, concat(", ", roles.servers.size(), " servers, ", roles.workers, " workers"),
         examples, seconds,
         evaluate(settings, [&](Batch const& batch, std::span<float> out) { optimizer.predict(model, batch, out); }));
-    if (!settings.save_dir.empty()) save(settings, fleet.client(), model, optimizer.dense_weights());
+    if (!settings.export_path.empty()) fleet.save_inference_model(settings.export_path);
   }
   fleet.stop_worker();
   return 0;
@@ -335,7 +361,20 @@ int main(int argc, char** argv) {
   app.add_option("--rows", settings.rows, "Training rows of all workers, when known: for progress")
       ->check(CLI::Range(0.0, 1e15));
   app.add_option("--result", settings.result, "Write examples/s and AUC to this file, as JSON");
-  app.add_option("--save_dir", settings.save_dir, "Write the model here, as .npy files");
+  app.add_option(
+      "--save_dir", settings.checkpoints.directory,
+      "Checkpoints go here, on a file system that all share: at the end, on SIGTERM, and see --save_interval");
+  app.add_option("--save_interval", settings.checkpoints.every, "Steps of worker 0 between two checkpoints")
+      ->capture_default_str();
+  app.add_option("--save_keep", settings.checkpoints.keep, "Newest checkpoints that stay")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app.add_option("--save_full_every", settings.checkpoints.full_every,
+                 "Every so many hold all rows, the others what has changed")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app.add_flag("--resume", settings.resume, "Go on from the newest checkpoint in --save_dir, when there is one");
+  app.add_option("--export", settings.export_path, "Write the trained model to this .npz file");
   app.add_option("--compare", settings.compare, "Print results beside each other: meta.json, then --result files");
   app.add_flag("--single", settings.single, "Train in this process, without servers");
   app.add_flag("--skip_broken_lines", settings.skip_broken_lines, "Count lines that cannot be read, and go on");

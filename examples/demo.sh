@@ -65,9 +65,9 @@ echo "demo: CTR-DNN in one process, on the same rows"
 "$bin/ctr_dnn" --single "${common[@]}" --batch_size $batch --result "$out/single.json" >"$out/single.log" 2>&1 ||
   { tail -n 5 "$out/single.log" >&2; exit 1; }
 echo "demo: CTR-DNN on $servers servers and $workers workers, $strategy"
-rm -rf "$out/model"
+rm -f "$out/model.npz"
 "$bin/prrun" --server_num "$servers" --trainer_num "$workers" --log_dir "$out/log" -- "$bin/ctr_dnn" "${common[@]}" \
-  --strategy "$strategy" --batch_size $part --result "$out/cluster.json" --save_dir "$out/model"
+  --strategy "$strategy" --batch_size $part --result "$out/cluster.json" --export "$out/model.npz"
 
 "$bin/ctr_dnn" --compare "$data/meta.json" "$out/lr.json" "$out/single.json" "$out/cluster.json"
-printf '\nlogs   %s/log\nmodel  %s/model  (numpy.load reads it)\n' "$out" "$out"
+printf '\nlogs   %s/log\nmodel  %s/model.npz  (numpy.load reads it)\n' "$out" "$out"

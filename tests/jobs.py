@@ -145,6 +145,67 @@ def broken_line():
     expect(code == 0, output)
 
 
+def model(path):
+    """Every array of a .npz, sparse rows by their key: what numpy would show, without numpy."""
+    import struct
+    import zipfile
+    arrays = {}
+    with zipfile.ZipFile(os.path.join(WORK, path)) as archive:
+        for name in archive.namelist():
+            data = archive.read(name)
+            arrays[name.removesuffix(".npy")] = data[10 + struct.unpack("<H", data[8:10])[0]:]
+    for name in [name for name in arrays if name.endswith(".keys")]:
+        table = name.removesuffix(".keys")
+        keys, rows = arrays.pop(name), arrays.pop(table + ".rows")
+        width = len(rows) // (len(keys) // 8)
+        for i in range(len(keys) // 8):
+            arrays[table, keys[8 * i:8 * i + 8]] = rows[width * i:width * (i + 1)]
+    return arrays
+
+
+def resumed(strategy, *more):
+    """Stopped by SIGTERM somewhere, resumed on another number of servers: every row once; in Sync the same bits."""
+    plant()
+    common = ["ctr_dnn", "--train", "data/train", "--test", "data/test", "--strategy", strategy, "--hidden", "16",
+              "--batch_size", "32", "--epochs", "12", *more]
+    code, output = finish(start(*common, "--export", "alone.npz", "--result", "alone.json"))
+    expect(code == 0, output)
+    job = start(*common, "--save_dir", "ckpt", "--save_interval", "25", "--save_full_every", "3")
+    pid_of("workerlog.0", "checkpoint .*pass-00001", job)
+    job.send_signal(signal.SIGTERM)
+    code, output = finish(job)
+    expect(code == 143, output)
+    passes = sorted(os.listdir(os.path.join(WORK, "ckpt")))
+    expect(passes and all(re.fullmatch(r"pass-\d{5}", name) for name in passes), str(passes) + output)
+    with open(os.path.join(WORK, "ckpt", passes[-1], "manifest.json"), encoding="utf-8") as file:
+        positions = [trainer["position"] for trainer in json.load(file)["trainers"]]
+    expect(any(position["epoch"] < 12 for position in positions), str(positions) + output)
+    code, output = finish(start(*common, "--save_dir", "ckpt", "--resume", "--export", "resumed.npz", "--result",
+                                "resumed.json", servers=3))
+    expect(code == 0 and "resumed from" in log("workerlog.0"), output)
+    aucs = []
+    for name in ["alone.json", "resumed.json"]:
+        with open(os.path.join(WORK, name), encoding="utf-8") as file:
+            aucs.append(json.load(file)["auc"])
+    if strategy == "sync":
+        expect(model("alone.npz") == model("resumed.npz"), output)
+        expect(aucs[0] == aucs[1], str(aucs))
+    else:
+        expect(model("alone.npz").keys() == model("resumed.npz").keys(), output)
+        expect(abs(aucs[0] - aucs[1]) < 0.05, str(aucs))
+
+
+def nothing_to_resume_to():
+    plant()
+    common = ["ctr_dnn", "--train", "data/train", "--test", "data/test", "--hidden", "16"]
+    code, output = finish(start(*common, "--resume"))
+    expect(code == 78 and "--resume needs --save_dir" in output, output)
+    with open(os.path.join(WORK, "file"), "w", encoding="utf-8"):
+        pass
+    code, output = finish(start(*common, "--save_dir", "file/ckpt"))
+    expect(code == 78 and "cannot make the folder file/ckpt" in output, output)
+
+
 def too_few_files():
     plant(files=1)
     code, output = finish(start("ctr_dnn", "--train", "data/train", "--test", "data/test"))
@@ -202,6 +263,11 @@ CASES = {
     "half_async": lambda: trains("half_async", "beast", "--threads", "3"),
     "geo": lambda: trains("geo", "beast", "--k_steps", "3", "--threads", "2"),
     "ssp": lambda: trains("ssp", "beast", "--staleness", "1", "--threads", "2"),
+    "resumed_sync": lambda: resumed("sync"),
+    "resumed_async": lambda: resumed("async", "--threads", "2"),
+    "resumed_ssp": lambda: resumed("ssp", "--staleness", "1"),
+    "resumed_geo": lambda: resumed("geo", "--k_steps", "4"),
+    "nothing_to_resume_to": nothing_to_resume_to,
     "killed_server": lambda: killed("serverlog.1", "Server listening", "server 1"),
     "killed_trainer": lambda: killed("workerlog.1", "init rpc client", "trainer 1"),
     "direct_kill_of_a_server": direct_kill_of_a_server,

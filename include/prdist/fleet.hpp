@@ -3,6 +3,7 @@
 #pragma once
 
 #include <prdist/device/cpu.hpp>
+#include <prdist/core/stop_signal.hpp>
 #include <prdist/fleet/fleet.hpp>
 #include <prdist/fleet/run_main.hpp>
 #include <prdist/strategy/by_name.hpp>

@@ -33,17 +33,21 @@ TEST(ExportNpz, OfAChainHoldsWhatWasLast) {
             "embedding.rows <f4 2x2 9 9.5 2 2.5\nembedding.keys <u8 2 13 12\nfc0.w <f4 3 5 6 7\nfc0.b <f4 1 8\n");
 }
 
-TEST(ExportNpz, RowsOfAnotherFormAreReadByWhoKnowsIt) {
-  struct Doubled {
-    static std::size_t least_bytes(std::size_t) { return 4; }
-    void operator()(ConstBytes row, std::span<float> out) const {
-      for (auto& value : out) std::memcpy(&value, row.data(), sizeof value), value *= 2;
-    }
-  };
+TEST(ExportNpz, HalfPrecisionBecomesFloats) {
   TempDir const dir;
   auto const path = (dir.path() / "model.npz").native();
-  export_npz(std::vector{save(dir.path().native(), 0, {{rows_of(0, {1}, 3), dense_rows(0)}})}, path, Doubled{});
-  EXPECT_TRUE(read_by_python(path).starts_with("embedding.rows <f4 1x2 6 6\n"));
+  PendingCheckpoint pending(dir.path().native(), 0, "test");
+  auto manifest = manifest_of(0);
+  auto& spec = std::get<SparseSpec>(manifest.tables[0].spec);
+  spec.precision = Precision::bf16;
+  manifest.servers = 1;
+  RowBlock block{.table = table_id("embedding"), .row_bytes = RowLayout(spec).bytes(), .keys = {7}};
+  block.rows.resize(block.row_bytes);
+  std::uint16_t const weights[] = {0x3fc0, 0xc000};  // 1.5 and -2
+  std::memcpy(block.rows.data(), weights, sizeof weights);
+  add_part(manifest, write_part(pending.path(), 0, {block, dense_rows(0)}));
+  export_npz(std::vector{pending.commit(manifest)}, path);
+  EXPECT_TRUE(read_by_python(path).starts_with("embedding.rows <f4 1x2 1.5 -2\n")) << read_by_python(path);
 }
 
 TEST(ExportNpz, WhatDoesNotFitIsAnErrorAndLeavesNothing) {

@@ -46,7 +46,7 @@ class NpzExport {
     out_.begin<float>(spec.name + ".rows", spec.dim);
     std::vector<float> weights;
     for_each_block(spec.name, [&](RowBlock const& block) {
-      check_row(spec.name, block, RowLayout(spec).bytes());
+      check_row(spec.name, block, RowLayout(spec).weight_bytes);
       weights.resize(block.keys.size() * spec.dim);
       for (std::size_t i = 0; i < block.keys.size(); ++i) {
         read_weights(spec, block.rows.data() + i * block.row_bytes, weights.data() + i * spec.dim);
