@@ -2,9 +2,11 @@
 #include <prdist/fleet/fleet.hpp>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 #include "../support/cluster.hpp"
@@ -399,6 +401,96 @@ TEST(Fleet, AWishForACheckpointIsHeardWithTheNextAnswer) {
     EXPECT_TRUE(wanted && wanted->number == 1 && wanted->step == 17 && wanted->stop);
     client.cut_wish().met(1);
     EXPECT_FALSE(client.cut_wish().wanted());
+    fleet.stop_worker();
+  });
+}
+
+TEST(Fleet, SavesLoadsAndExportsWhatTheServersHold) {
+  namespace fs = std::filesystem;
+  auto const folder = fs::temp_directory_path() / concat("prdist-fleet-saves-", ::getpid());
+  fs::remove_all(folder);
+  std::vector<Key> const keys = {1, 2, 3, ~Key{0}};
+  std::vector<float> saved(8), loaded(8);
+  SparseSpec const spec{.name = "rows", .dim = 2, .optimizer = Adam{}, .init = Initializer::uniform(-1, 1)};
+  spawn<Transport<Memory>>(3, 1, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    auto const table = fleet.client().declare(spec);
+    fleet.client().push(table, keys, std::vector<float>(8, 1)).wait();
+    fleet.client().pull(table, keys, saved).wait();
+    EXPECT_EQ(fleet.save_persistables(folder.native()), (folder / "pass-00000").native());
+    fleet.client().push(table, keys, std::vector<float>(8, 1)).wait();
+    EXPECT_EQ(fleet.save_persistables(folder.native()), (folder / "pass-00001").native());
+    fleet.save_inference_model((folder / "model.npz").native());
+    EXPECT_TRUE(fs::exists(folder / "model.npz"));
+    EXPECT_FALSE(fs::exists(folder / "model.npz.parts"));
+    fleet.stop_worker();
+  });
+  spawn<Transport<Memory>>(2, 1, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    auto const table = fleet.client().declare(spec);
+    fleet.load((folder / "pass-00000").native());
+    fleet.client().pull(table, keys, loaded).wait();
+    EXPECT_EQ(loaded, saved);
+    fleet.load(folder.native());  // the newest
+    fleet.client().pull(table, keys, loaded).wait();
+    EXPECT_NE(loaded, saved);
+    EXPECT_TRUE(holds(thrown([&] { fleet.load((folder / "nowhere").native()); }).what(), "no complete checkpoint"));
+    EXPECT_TRUE(holds(thrown([&] { fleet.shrink(1); }).what(), "no table keeps statistics"));
+    fleet.stop_worker();
+  });
+  fs::remove_all(folder);
+}
+
+TEST(Fleet, ShowsAndClicksReachTheRowsAndAShrinkTakesTheUnseenAway) {
+  for (std::uint32_t const servers : {1U, 3U}) {
+    spawn<Transport<Memory>>(servers, 1, quick_options(), [&](auto& fleet) {
+      fleet.init_worker();
+      auto& client = fleet.client();
+      SparseSpec spec{.name = "rows", .dim = 1, .optimizer = Sgd{.rate = 1}, .init = Initializer::zeros()};
+      spec.statistics = {.kept = true, .delete_below = 2, .unseen_days = 100};
+      auto const table = client.declare(spec);
+      std::vector<Key> const keys = {1, 2, 3, 4};
+      std::vector<float> const shown = {5, 5, 5, 0, 100, 0, 1, 0};  // scores 5, .5, 10, .1
+      client.push(table, keys, std::vector<float>(4, -1), 1, {}, shown).wait();
+      fleet.shrink(1);
+      std::vector<float> rows(4);
+      // The rows go in slices behind the answer.
+      auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      do {
+        client.pull(table, keys, rows).wait();
+      } while (rows != std::vector<float>{1, 0, 1, 0} && std::chrono::steady_clock::now() < deadline);
+      EXPECT_EQ(rows, (std::vector<float>{1, 0, 1, 0}));
+      auto const error =
+          thrown([&] { client.push(table, keys, std::vector<float>(4, -1), 1, {}, std::vector<float>(7)).wait(); });
+      EXPECT_TRUE(holds(error.what(), "7 shows and clicks for 4 keys"));
+      fleet.stop_worker();
+    });
+  }
+}
+
+TEST(Fleet, AtTheMemoryCeilingPushesAreRefusedAndPullsGoOn) {
+  auto options = quick_options();
+  options.server_memory = std::size_t{8} << 20;
+  spawn<Transport<Memory>>(1, 1, options, [&](auto& fleet) {
+    fleet.init_worker();
+    auto& client = fleet.client();
+    auto const table = client.declare(SparseSpec{.name = "rows", .dim = 64, .optimizer = Adam{}});
+    std::string said;
+    std::vector<float> const gradients(1000 * 64, 1);
+    std::vector<Key> keys(1000);
+    for (Key first = 0; said.empty() && first < 1000000; first += 1000) {
+      for (std::size_t i = 0; i < 1000; ++i) keys[i] = first + i;
+      try {
+        client.push(table, keys, gradients).wait();
+      } catch (Error const& error) {
+        EXPECT_EQ(error.code(), Errc::table_memory);
+        said = error.what();
+      }
+    }
+    EXPECT_FALSE(said.empty());
+    EXPECT_TRUE(holds(said, "rows")) << said;
+    std::vector<float> rows(1000 * 64);
+    client.pull(table, keys, rows).wait();
     fleet.stop_worker();
   });
 }

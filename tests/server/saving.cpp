@@ -1,0 +1,147 @@
+#include <prdist/server/saving.hpp>
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <thread>
+
+#include <prdist/checkpoint/pending.hpp>
+
+#include "../data/temp_dir.hpp"
+#include "../support/thrown.hpp"
+
+namespace prdist::test {
+namespace {
+
+/// One server of two, its tables and its part in checkpoints.
+struct OneServer {
+  Placement placement{2};
+  Catalog catalog;
+  Engine engine;
+  Saving saving;
+
+  explicit OneServer(std::uint32_t index, unsigned threads = 2)
+      : engine(placement, index, threads, 1), saving(engine, catalog, placement, index), index_(index) {}
+
+  void declare(SparseSpec const& spec) {
+    ASSERT_TRUE(catalog.add(spec, placement, index_));
+    apply(DeclareSparse{table_id(spec.name), spec});
+  }
+
+  void apply(Command command) {
+    Gate done;
+    engine.apply(std::move(command), std::nullopt, [&](Error const* error) {
+      EXPECT_EQ(error, nullptr);
+      done.open();
+    });
+    ASSERT_TRUE(done.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
+  }
+
+  /// The state when the work is over.
+  std::string wait() const {
+    auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    for (;;) {
+      auto state = saving.state_json();
+      if (state.find(R"("done":true)") != std::string::npos || std::chrono::steady_clock::now() > deadline)
+        return state;
+      std::this_thread::yield();
+    }
+  }
+
+  std::size_t rows(std::string_view table) {
+    std::size_t sum = 0;
+    std::mutex mutex;
+    Gate done;
+    engine.read(
+        [&](ShardGroup const& group) {
+          std::lock_guard const lock(mutex);
+          sum += group.rows(table_id(table));
+        },
+        [&](Error const*) { done.open(); });
+    EXPECT_TRUE(done.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
+    return sum;
+  }
+
+ private:
+  std::uint32_t index_;
+};
+
+SparseSpec const spec{.name = "t", .dim = 2, .optimizer = Adagrad{}};
+
+Command push(std::vector<Key> const& keys, std::vector<float> const& gradients) {
+  return PushRows{table_id("t"), 0, 1, true, 0, keys, gradients, nullptr};
+}
+
+TEST(Saving, WritesItsShardsAndLoadsThemBack) {
+  TempDir const dir;
+  std::vector<Key> keys(1000);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i * 7919;
+  std::vector<float> const gradients(keys.size() * 2, 1);
+  PendingCheckpoint pending(dir.path().native(), 0, "test");
+  Manifest manifest{.servers = 2, .tables = {{.spec = spec}}};
+  std::size_t saved = 0;
+  for (std::uint32_t index = 0; index < 2; ++index) {
+    OneServer server(index);
+    server.declare(spec);
+    server.apply(push(keys, gradients));
+    saved += server.rows("t");
+    bool marked = false;
+    Gate gate;
+    server.saving.cut(pending.path(), CutKind::full, [&](Error const* error) {
+      marked = error == nullptr;
+      gate.open();
+    });
+    ASSERT_TRUE(gate.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
+    EXPECT_TRUE(marked);
+    EXPECT_TRUE(holds(server.wait(), "result"));
+    PartReader const part(concat(pending.path(), '/', part_name(index)));
+    EXPECT_EQ(part.rows(), server.rows("t"));
+    manifest.parts.clear();
+  }
+  EXPECT_EQ(saved, keys.size());
+}
+
+TEST(Saving, AFolderThatIsNotThereIsNamedAtOnce) {
+  OneServer server(0);
+  auto const error = thrown([&] { server.saving.cut("/nonexistent/folder", CutKind::full, [](Error const*) {}); });
+  EXPECT_EQ(error.code(), Errc::checkpoint_file);
+  EXPECT_TRUE(holds(error.what(), "/nonexistent/folder/part-000"));
+}
+
+TEST(Saving, WhatCannotBeLoadedIsToldInItsState) {
+  OneServer server(0);
+  server.saving.load("/nonexistent/pass-00000");
+  auto const state = server.wait();
+  EXPECT_TRUE(holds(state, R"("error":{"code":)"));
+  EXPECT_TRUE(holds(state, "/nonexistent/pass-00000"));
+}
+
+TEST(Saving, TablesOfAnotherShapeAreRefused) {
+  auto const why = [](AnySpec const& here, AnySpec const& saved) { return detail::layout_difference(here, saved); };
+  DenseSpec const dense{.name = "t", .parts = {{"w", 3, {}}}};
+  EXPECT_EQ(why(spec, spec), "");
+  EXPECT_EQ(why(spec, dense), "one is dense and the other sparse");
+  auto other = spec;
+  std::get<Adagrad>(other.optimizer.rule).rate = 9;
+  EXPECT_EQ(why(other, spec), "");  // rates may change between two runs
+  other.optimizer = Adam{};
+  EXPECT_EQ(why(other, spec), "the optimizer is adam here and adagrad in the checkpoint");
+  other = spec;
+  other.dim = 4;
+  EXPECT_EQ(why(other, spec), "dim is 4 here and 2 in the checkpoint");
+  other = spec;
+  other.precision = Precision::bf16;
+  EXPECT_EQ(why(other, spec), "the precision is bf16 here and fp32 in the checkpoint");
+  other = spec;
+  other.statistics.kept = true;
+  EXPECT_EQ(why(other, spec), "the size of a row with its schedule and statistics is 32 here and 16 in the checkpoint");
+  auto larger = dense;
+  larger.parts[0].size = 4;
+  EXPECT_EQ(why(larger, dense), "the size is 4 here and 3 in the checkpoint");
+  auto scheduled = dense;
+  scheduled.optimizer.schedule = Schedule::cosine(10);
+  EXPECT_EQ(why(scheduled, dense), "one has a learning-rate schedule and the other none");
+}
+
+}  // namespace
+}  // namespace prdist::test
