@@ -5,6 +5,7 @@ prdist_component(prdist
     include/prdist/checkpoint/directory.hpp
     include/prdist/checkpoint/export_npz.hpp
     include/prdist/checkpoint/files.hpp
+    include/prdist/checkpoint/layout_difference.hpp
     include/prdist/checkpoint/manifest.hpp
     include/prdist/checkpoint/npz_writer.hpp
     include/prdist/checkpoint/paddle_dense.hpp

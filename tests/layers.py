@@ -37,7 +37,7 @@ EVERYWHERE = {"version.hpp", "fwd.hpp", "detail"}
 
 # What stands in include/prdist/ itself: umbrellas, which only include, and three of their own kind. None means any
 # folder. The umbrella of the fleet is for the CPU: no user without a GPU shall need a toolkit.
-UMBRELLAS = {"fleet.hpp": "fleet strategy transport device/cpu.hpp", "nn.hpp": "nn data", "data.hpp": "data", "launch.hpp": "launch"}
+UMBRELLAS = {"fleet.hpp": "core/stop_signal.hpp fleet strategy transport device/cpu.hpp", "nn.hpp": "nn data", "data.hpp": "data", "launch.hpp": "launch"}
 TOP_LEVEL = UMBRELLAS | {"version.hpp": "", "fwd.hpp": "", "src.hpp": None}
 
 # Folders beside include/. None means every public header.

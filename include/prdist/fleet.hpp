@@ -2,8 +2,8 @@
 // What a user includes: Fleet with every choice that needs nothing but a CPU. Device<Cuda> has its own header.
 #pragma once
 
-#include <prdist/device/cpu.hpp>
 #include <prdist/core/stop_signal.hpp>
+#include <prdist/device/cpu.hpp>
 #include <prdist/fleet/fleet.hpp>
 #include <prdist/fleet/run_main.hpp>
 #include <prdist/strategy/by_name.hpp>

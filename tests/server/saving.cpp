@@ -116,32 +116,5 @@ TEST(Saving, WhatCannotBeLoadedIsToldInItsState) {
   EXPECT_TRUE(holds(state, "/nonexistent/pass-00000"));
 }
 
-TEST(Saving, TablesOfAnotherShapeAreRefused) {
-  auto const why = [](AnySpec const& here, AnySpec const& saved) { return detail::layout_difference(here, saved); };
-  DenseSpec const dense{.name = "t", .parts = {{"w", 3, {}}}};
-  EXPECT_EQ(why(spec, spec), "");
-  EXPECT_EQ(why(spec, dense), "one is dense and the other sparse");
-  auto other = spec;
-  std::get<Adagrad>(other.optimizer.rule).rate = 9;
-  EXPECT_EQ(why(other, spec), "");  // rates may change between two runs
-  other.optimizer = Adam{};
-  EXPECT_EQ(why(other, spec), "the optimizer is adam here and adagrad in the checkpoint");
-  other = spec;
-  other.dim = 4;
-  EXPECT_EQ(why(other, spec), "dim is 4 here and 2 in the checkpoint");
-  other = spec;
-  other.precision = Precision::bf16;
-  EXPECT_EQ(why(other, spec), "the precision is bf16 here and fp32 in the checkpoint");
-  other = spec;
-  other.statistics.kept = true;
-  EXPECT_EQ(why(other, spec), "the size of a row with its schedule and statistics is 32 here and 16 in the checkpoint");
-  auto larger = dense;
-  larger.parts[0].size = 4;
-  EXPECT_EQ(why(larger, dense), "the size is 4 here and 3 in the checkpoint");
-  auto scheduled = dense;
-  scheduled.optimizer.schedule = Schedule::cosine(10);
-  EXPECT_EQ(why(scheduled, dense), "one has a learning-rate schedule and the other none");
-}
-
 }  // namespace
 }  // namespace prdist::test

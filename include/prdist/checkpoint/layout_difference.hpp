@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether rows of a checkpoint fit into a table of this program.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include <prdist/core/text.hpp>
+#include <prdist/table/row_layout.hpp>
+#include <prdist/table/spec_json.hpp>
+
+namespace prdist {
+
+/// Why rows that were saved under one declaration do not fit into a table of the other; empty when they do. Rates and
+/// the like may differ, the shape of a row may not.
+[[nodiscard]] inline std::string layout_difference(AnySpec const& here, AnySpec const& saved) {
+  auto const rule = [](AnySpec const& spec) {
+    return std::visit([](auto const& it) { return name_of(it.optimizer); }, spec);
+  };
+  auto const differs = [](std::string_view what, auto const& mine, auto const& theirs) {
+    return concat(what, " is ", mine, " here and ", theirs, " in the checkpoint");
+  };
+  if (here.index() != saved.index()) return "one is dense and the other sparse";
+  if (rule(here) != rule(saved)) return differs("the optimizer", rule(here), rule(saved));
+  if (auto const* const mine = std::get_if<SparseSpec>(&here)) {
+    auto const& theirs = std::get<SparseSpec>(saved);
+    if (mine->dim != theirs.dim) return differs("dim", mine->dim, theirs.dim);
+    if (mine->precision != theirs.precision) {
+      return differs("the precision", name_of(mine->precision), name_of(theirs.precision));
+    }
+    if (auto const own = RowLayout(*mine).bytes(), other = RowLayout(theirs).bytes(); own != other) {
+      return differs("the size of a row with its schedule and statistics", own, other);
+    }
+    return {};
+  }
+  auto const& mine = std::get<DenseSpec>(here);
+  auto const& theirs = std::get<DenseSpec>(saved);
+  if (mine.size() != theirs.size()) return differs("the size", mine.size(), theirs.size());
+  if (auto const own = row_floats(mine.optimizer, 1), other = row_floats(theirs.optimizer, 1); own != other) {
+    return "one has a learning-rate schedule and the other none";
+  }
+  return {};
+}
+
+}  // namespace prdist
