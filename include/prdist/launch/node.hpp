@@ -29,6 +29,7 @@
 #include <prdist/launch/log_tail.hpp>
 #include <prdist/launch/logs.hpp>
 #include <prdist/launch/node_plan.hpp>
+#include <prdist/launch/ports.hpp>
 #include <prdist/launch/process.hpp>
 #include <prdist/launch/progress.hpp>
 #include <prdist/launch/report.hpp>
@@ -83,9 +84,18 @@ class NodeRun {
       if (!log) return log.error();
       if (member.role == JobRole::server) begun_ = modified(path);
       if (member.role == JobRole::trainer) prepare_trainer(member);
-      auto const pid =
-          spawn({job_.program, job_.arguments,
-                 environment_with(inherited, variables_of(job_.plan, member, job_.progress)), log->get(), -1});
+      // A program that asks for its socket gets it listening: its own name may not be known to the name service yet.
+      std::optional<BoundPort> port;
+      if (member.role == JobRole::server && names_listen_fd(job_.program)) {
+        auto opened = bind_endpoint(job_.plan.servers.at(member.index));
+        if (!opened) return opened.error();
+        if (auto const listening = start_listening(*opened); !listening) return listening.error();
+        port = std::move(*opened);
+      }
+      auto variables = variables_of(job_.plan, member, job_.progress);
+      if (port) variables.push_back({std::string(listen_fd_variable), concat(port->socket.get())});
+      auto const pid = spawn({job_.program, job_.arguments, environment_with(inherited, variables), log->get(),
+                              port ? port->socket.get() : -1});
       if (!pid) return pid.error();
       started.push_back({member, *pid, {}, 0, false, path});
       tails_.emplace_back(path);

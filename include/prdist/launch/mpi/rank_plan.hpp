@@ -115,8 +115,8 @@ namespace detail {
   bool const fits = ranks > servers && (!flags.trainers || ranks == servers + *flags.trainers);
   if (!fits) {
     throw Error(Errc::config_contradiction, "mpi: ", ranks, " ranks, but ", servers, " servers and ",
-                flags.trainers ? concat(*flags.trainers) : std::string("at least one"),
-                " trainers are wanted: change mpirun -n, --server_num or --trainer_num");
+                flags.trainers ? concat(*flags.trainers, " trainers") : std::string("at least one trainer"),
+                " are wanted: change mpirun -n, --server_num or --trainer_num");
   }
   plan.trainers = ranks - servers;
   plan.servers = endpoints_round(hosts, servers, flags.ports);
