@@ -84,13 +84,13 @@ TEST(Node, AServerWaitsForTrainersOfOtherNodes) {
                     {server, trainer});
   job.plan.trainers = 2;
   fs::create_directories(folder / "output/node_1");
-  write_file(finished_path(job.output, 1), "");
+  write_file(finished_path(job.output, 1), "\n");
   fs::last_write_time(finished_path(job.output, 1), fs::file_time_type::clock::now() - std::chrono::hours(1));
   auto const pid = ::fork();
   if (pid == 0) ::_exit(run(folder, job, code_of));
   // The mark of an earlier run does not count, so the server goes on well beyond its grace.
   EXPECT_EQ(mailbox.next(std::chrono::milliseconds(1500)), "");
-  write_file(finished_path(job.output, 1), "now");
+  write_file(finished_path(job.output, 1), "\n");
   EXPECT_EQ(mailbox.next(), "ended");
   EXPECT_EQ(launch_test::reap(pid), (Ending{0, 0, false}));
 }
@@ -155,4 +155,22 @@ TEST(Node, AServerOfOursGetsItsSocketListening) {
   EXPECT_EQ(run(folder, job, code_of), 0);
   auto const said = read_file(folder / "output/node_0/server.log");
   EXPECT_TRUE(said.starts_with("listening=1 ")) << said;
+}
+
+// Where runs have names, clocks do not matter: a trainer with nothing to do may end before the server has begun.
+TEST(Node, MarksAreOfOneRun) {
+  TempFolder folder;
+  auto job = job_in(folder, "exec sleep 1000", {server});
+  job.plan.trainers = 2;
+  job.plan.run_id = "run 2";
+  for (int trainer_id : {0, 1}) {
+    fs::create_directories(folder / concat("output/node_", trainer_id));
+    write_file(finished_path(job.output, static_cast<std::size_t>(trainer_id)), "run 2\n");
+    fs::last_write_time(finished_path(job.output, static_cast<std::size_t>(trainer_id)),
+                        fs::file_time_type::clock::now() - std::chrono::hours(1));
+  }
+  EXPECT_EQ(run(folder, job, code_of), 0);
+  write_file(finished_path(job.output, 1), "run 1\n");
+  job.limits.timeout = std::chrono::milliseconds(1200);
+  EXPECT_EQ(run(folder, job, code_of), 124) << "trainer 1 has finished in an earlier run only";
 }

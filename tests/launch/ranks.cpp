@@ -47,3 +47,9 @@ TEST(Ranks, AreCheckedAgainstTheirSize) {
             }),
             "prdist[config.invalid] PMI_RANK='first': a number from 0 to 1000000 is expected");
 }
+
+TEST(Ranks, OneRunIsToldFromAnother) {
+  EXPECT_EQ(run_id_from_env(environment_of({{"PMIX_NAMESPACE", "1563099137"}})), "1563099137");
+  EXPECT_EQ(run_id_from_env(environment_of({{"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "1"}})), "7/1");
+  EXPECT_EQ(run_id_from_env(environment_of({})), "");
+}

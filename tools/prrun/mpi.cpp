@@ -10,6 +10,7 @@
 #include <prdist/launch/k8s/pod_plan.hpp>
 #include <prdist/launch/mpi/rank_plan.hpp>
 #include <prdist/launch/node.hpp>
+#include <prdist/launch/ranks.hpp>
 
 #include "node_flags.hpp"
 
@@ -80,10 +81,12 @@ NodePlan plan_of(Flags const& flags, Environment const& environment) {
   PodFlags given;
   given.servers = flags.node.servers;
   given.trainers = flags.node.trainers;
-  return completed(read_pod(environment, given), environment, [](PodQuery const&) -> std::vector<Pod> {
+  auto plan = completed(read_pod(environment, given), environment, [](PodQuery const&) -> std::vector<Pod> {
     throw Error(Errc::config_missing, "mpi: TRAINING_ROLE is set, but not all of PADDLE_PSERVERS_IP_PORT_LIST, ",
                 "PADDLE_TRAINERS_NUM and the id: set them all, or none, and ranks tell");
   });
+  plan.run_id = run_id_from_env(environment);
+  return plan;
 }
 
 int run(Flags const& flags, Words const& command) {

@@ -3,14 +3,14 @@
 // rules by which they end. The other nodes are run by others; what they share is at most the output folder.
 #pragma once
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <list>
 #include <optional>
 #include <string>
@@ -23,7 +23,6 @@
 #include <prdist/core/text.hpp>
 #include <prdist/launch/console.hpp>
 #include <prdist/launch/descendants.hpp>
-#include <prdist/launch/descriptor.hpp>
 #include <prdist/launch/environment.hpp>
 #include <prdist/launch/health.hpp>
 #include <prdist/launch/log_tail.hpp>
@@ -111,7 +110,9 @@ class NodeRun {
     show([](LogTail& tail, auto const& line) { tail.poll(line); });
     for (auto const& each : supervisor.members()) {
       bool const done = each.member.role == JobRole::trainer && each.ending && each.ending->ok() && !each.stopped;
-      if (done && !std::exchange(marked_, true)) Descriptor(make(finished_path(job_.output, each.member.index)));
+      if (done && !std::exchange(marked_, true)) {
+        std::ofstream(finished_path(job_.output, each.member.index)) << job_.plan.run_id << '\n';
+      }
     }
     auto const now = std::chrono::steady_clock::now();
     if (!begun_ || now - looked_ < std::chrono::milliseconds(500)) return;
@@ -130,10 +131,6 @@ class NodeRun {
  private:
   using Time = std::pair<std::time_t, long>;
 
-  static int make(std::filesystem::path const& path) {
-    return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  }
-
   static std::optional<Time> modified(std::filesystem::path const& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) return std::nullopt;
@@ -149,11 +146,17 @@ class NodeRun {
     ProgressWriter(job_.progress.string()).write(silence, {});
   }
 
-  /// Whether every trainer has left its mark since the server here began: those of an earlier run are older.
+  /// Whether every trainer has left its mark in this run. Without a name for the run, marks from before the server here
+  /// began are an earlier one's.
   [[nodiscard]] bool all_finished() const {
     for (std::size_t trainer = 0; trainer < job_.plan.trainers; ++trainer) {
-      auto const mark = modified(finished_path(job_.output, trainer));
-      if (!mark || *mark < *begun_) return false;
+      auto const path = finished_path(job_.output, trainer);
+      auto const mark = modified(path);
+      if (!mark) return false;
+      std::string run;
+      std::ifstream file(path);
+      if (!std::getline(file, run) || run != job_.plan.run_id) return false;
+      if (run.empty() && *mark < *begun_) return false;
     }
     return true;
   }

@@ -34,6 +34,7 @@ struct ServerPorts {
 
 struct NodePlan {
   std::string job_name = "default";
+  std::string run_id;              ///< one run of the job, the same on every node; empty where nobody tells
   std::vector<Endpoint> servers;   ///< of the whole job; empty when trainers are alone
   std::size_t trainers = 1;        ///< of the whole job
   std::vector<JobMember> members;  ///< that run here: one, or a server and a trainer

@@ -5,10 +5,12 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <prdist/core/environment.hpp>
 #include <prdist/core/error.hpp>
+#include <prdist/core/text.hpp>
 
 namespace prdist {
 
@@ -41,6 +43,16 @@ struct Rank {
     return Rank{*rank, size, rank_name};
   }
   return std::nullopt;
+}
+
+/// What tells this run of a parallel job from another one in the same folder, the same on every rank; empty when the
+/// launcher has no such name.
+[[nodiscard]] inline std::string run_id_from_env(Environment const& environment) {
+  std::string id;
+  for (std::string_view const name : {"PBS_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE"}) {
+    if (auto const value = environment(name)) id += concat(id.empty() ? "" : "/", *value);
+  }
+  return id;
 }
 
 }  // namespace prdist

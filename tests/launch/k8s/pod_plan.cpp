@@ -126,7 +126,9 @@ TEST(PodPlan, PaddleOperatorsPortsNeedNotAgree) {
                              {"PADDLE_PSERVERS_IP_PORT_LIST", "wd-ps-0:36000,wd-ps-1:36000"}});
   EXPECT_EQ(plan.members, (Members{{server, 1}}));
   for (auto const& each : variables_of(plan, {server, 1}, "")) {
-    if (each.name == "PADDLE_PORT") EXPECT_EQ(each.value, "36000") << "the one that trainers connect to";
+    if (each.name == "PADDLE_PORT") {
+      EXPECT_EQ(each.value, "36000") << "the one that trainers connect to";
+    }
   }
 }
 

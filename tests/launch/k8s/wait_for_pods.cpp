@@ -20,7 +20,7 @@ struct World {
   std::vector<Answer> answers;
   std::size_t asked = 0;
   std::chrono::steady_clock::time_point time{};
-  std::vector<std::string> said;
+  std::vector<std::string> said{};
   bool stopped = false;
 
   Answer wait(std::size_t expected, seconds patience = seconds(60)) {

@@ -197,5 +197,5 @@ kubectl -n default create token default >token)";
       prrun::list_pods({url.substr(8, has_port ? colon - 8 : colon), has_port ? url.substr(colon + 1) : "443",
                         "default", folder.path(), launch_test::patience},
                        "job-name=no-such-job");
-  if (!pods) EXPECT_TRUE(has(pods.error().what(), " answers 403 and says: ")) << pods.error().what();
+  EXPECT_TRUE(pods || has(pods.error().what(), " answers 403 and says: ")) << pods.error().what();
 }

@@ -104,6 +104,7 @@ namespace detail {
   std::size_t const ranks = rank->size ? *rank->size : flags.both ? *flags.trainers : servers + *flags.trainers;
   NodePlan plan;
   plan.job_name = environment("JOB_NAME").value_or("default");
+  plan.run_id = run_id_from_env(environment);
   plan.ports = flags.ports;
   auto const hosts = mpi_hosts(environment, *rank, flags.hostfile);
   if (flags.both) {
