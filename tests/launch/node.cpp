@@ -162,7 +162,7 @@ TEST(Node, MarksAreOfOneRun) {
   TempFolder folder;
   auto job = job_in(folder, "exec sleep 1000", {server});
   job.plan.trainers = 2;
-  job.plan.run_id = "run 2";
+  job.plan.marks = {"run 2"};
   for (int trainer_id : {0, 1}) {
     fs::create_directories(folder / concat("output/node_", trainer_id));
     write_file(finished_path(job.output, static_cast<std::size_t>(trainer_id)), "run 2\n");
@@ -171,6 +171,7 @@ TEST(Node, MarksAreOfOneRun) {
   }
   EXPECT_EQ(run(folder, job, code_of), 0);
   write_file(finished_path(job.output, 1), "run 1\n");
+  fs::last_write_time(finished_path(job.output, 1), fs::file_time_type::clock::now() - std::chrono::hours(1));
   job.limits.timeout = std::chrono::milliseconds(1200);
   EXPECT_EQ(run(folder, job, code_of), 124) << "trainer 1 has finished in an earlier run only";
 }

@@ -217,6 +217,17 @@ TEST(EndingRules, ServersAreNotDoneWhileTrainersElsewhereTrain) {
   EXPECT_EQ(job.next(7000), Action::terminate);
 }
 
+TEST(EndingRules, ATrainerThatComesBackElsewhereStartsTheirGraceAnew) {
+  Job job;
+  job.end({{2, fine}, {3, fine}});
+  EXPECT_EQ(job.next(0), Action::wait);
+  job.rules.trainers_elsewhere(true);
+  EXPECT_EQ(job.next(900), Action::wait);
+  job.rules.trainers_elsewhere(false);
+  EXPECT_EQ(job.next(1500), Action::wait);
+  EXPECT_EQ(job.next(2500), Action::terminate);
+}
+
 TEST(EndingRules, NothingIsWaitedForWhenNobodyIsLeftHere) {
   Job job;
   job.rules.trainers_elsewhere(true);

@@ -60,7 +60,7 @@ class TlsServer {
  public:
   struct Answer {
     int status = 200;
-    std::string body;
+    std::string body{};
     bool cut = false;   ///< closes in the middle of the body
     bool hold = false;  ///< never answers
   };

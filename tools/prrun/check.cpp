@@ -56,9 +56,9 @@ struct Finding {
 class Scratch {
  public:
   Scratch() {
-    std::error_code ignored;
-    auto name = (fs::temp_directory_path(ignored) / "prrun_check_XXXXXX").string();
-    if (::mkdtemp(name.data()) != nullptr) path_ = name;
+    std::error_code error;
+    auto name = (fs::temp_directory_path(error) / "prrun_check_XXXXXX").string();
+    if (!error && ::mkdtemp(name.data()) != nullptr) path_ = name;
   }
   ~Scratch() {
     std::error_code ignored;

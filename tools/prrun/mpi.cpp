@@ -10,7 +10,6 @@
 #include <prdist/launch/k8s/pod_plan.hpp>
 #include <prdist/launch/mpi/rank_plan.hpp>
 #include <prdist/launch/node.hpp>
-#include <prdist/launch/ranks.hpp>
 
 #include "node_flags.hpp"
 
@@ -78,14 +77,17 @@ NodePlan plan_of(Flags const& flags, Environment const& environment) {
     check_placement(plan);
     return plan;
   }
+  auto const half = [](PodQuery const&) -> std::vector<Pod> {
+    throw Error(Errc::config_missing, "mpi: TRAINING_ROLE is set, but not all of PADDLE_PSERVERS_IP_PORT_LIST, ",
+                "PADDLE_TRAINERS_NUM and the id: set them all, or none, and ranks tell");
+  };
+  bool const listed = environment("PADDLE_PSERVERS_IP_PORT_LIST").has_value();
+  if (!listed && environment("PADDLE_PSERVERS_NUM")) half({});
   PodFlags given;
   given.servers = flags.node.servers;
   given.trainers = flags.node.trainers;
-  auto plan = completed(read_pod(environment, given), environment, [](PodQuery const&) -> std::vector<Pod> {
-    throw Error(Errc::config_missing, "mpi: TRAINING_ROLE is set, but not all of PADDLE_PSERVERS_IP_PORT_LIST, ",
-                "PADDLE_TRAINERS_NUM and the id: set them all, or none, and ranks tell");
-  });
-  plan.run_id = run_id_from_env(environment);
+  auto plan = completed(read_pod(environment, given), environment, half);
+  name_run(plan, environment);
   return plan;
 }
 

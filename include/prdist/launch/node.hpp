@@ -111,7 +111,7 @@ class NodeRun {
     for (auto const& each : supervisor.members()) {
       bool const done = each.member.role == JobRole::trainer && each.ending && each.ending->ok() && !each.stopped;
       if (done && !std::exchange(marked_, true)) {
-        std::ofstream(finished_path(job_.output, each.member.index)) << job_.plan.run_id << '\n';
+        std::ofstream(finished_path(job_.output, each.member.index)) << job_.plan.mark << '\n';
       }
     }
     auto const now = std::chrono::steady_clock::now();
@@ -146,17 +146,16 @@ class NodeRun {
     ProgressWriter(job_.progress.string()).write(silence, {});
   }
 
-  /// Whether every trainer has left its mark in this run. Without a name for the run, marks from before the server here
-  /// began are an earlier one's.
+  /// Whether every trainer has left its mark in this run: by a name that is known, else after the server here began.
   [[nodiscard]] bool all_finished() const {
     for (std::size_t trainer = 0; trainer < job_.plan.trainers; ++trainer) {
       auto const path = finished_path(job_.output, trainer);
-      auto const mark = modified(path);
-      if (!mark) return false;
-      std::string run;
+      auto const time = modified(path);
+      std::string mark;
       std::ifstream file(path);
-      if (!std::getline(file, run) || run != job_.plan.run_id) return false;
-      if (run.empty() && *mark < *begun_) return false;
+      if (!time || !std::getline(file, mark)) return false;
+      bool const known = std::ranges::find(job_.plan.marks, mark) != job_.plan.marks.end();
+      if (!known && *time < *begun_) return false;
     }
     return true;
   }

@@ -34,7 +34,8 @@ struct ServerPorts {
 
 struct NodePlan {
   std::string job_name = "default";
-  std::string run_id;              ///< one run of the job, the same on every node; empty where nobody tells
+  std::string mark;                ///< what a trainer that has finished leaves; names the run, or its pod
+  std::vector<std::string> marks;  ///< those that are of this run; empty where nobody tells
   std::vector<Endpoint> servers;   ///< of the whole job; empty when trainers are alone
   std::size_t trainers = 1;        ///< of the whole job
   std::vector<JobMember> members;  ///< that run here: one, or a server and a trainer

@@ -146,7 +146,10 @@ class EndingRules {
       exit_code_ = 124;
       return true;
     }
-    if (elsewhere_ && !all_ended([](auto const&) { return true; })) return false;
+    if (elsewhere_ && !all_ended([](auto const&) { return true; })) {
+      trainers_done_.reset();
+      return false;
+    }
     if (!all_ended([](auto const& member) { return member.role == JobRole::trainer; })) return false;
     if (!trainers_done_) trainers_done_ = now;
     // Only orphans are left when all members are gone: they have no work of their own to finish.

@@ -59,6 +59,8 @@ TEST(PodPlan, EachPodOfTheV2DocumentIsAServerAndATrainer) {
   EXPECT_EQ(plan.ports.dense, 2U);
   EXPECT_EQ(plan.ports.sparse, 2U);
   EXPECT_EQ(plan.ports.nics, "eth0");
+  EXPECT_EQ(plan.mark, "paddle-cluster-job-zzz");
+  EXPECT_EQ(plan.marks.size(), 3U);
 }
 
 TEST(PodPlan, AReplacedPodKeepsItsIdByItsIndex) {

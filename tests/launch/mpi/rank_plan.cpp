@@ -76,6 +76,17 @@ TEST(RankPlan, BatchSystemsNameTheirMachines) {
   EXPECT_EQ(list(rank_plan(slurm, two)), "gpu1:7164,gpu2:7164");
 }
 
+TEST(RankPlan, ItsMarksAreOfOneRun) {
+  auto const plan = rank_plan(environment_of({{"OMPI_COMM_WORLD_RANK", "0"},
+                                              {"OMPI_COMM_WORLD_SIZE", "2"},
+                                              {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                                              {"PMIX_NAMESPACE", "42"}}),
+                              {});
+  EXPECT_EQ(plan.mark, "42");
+  EXPECT_EQ(plan.marks, std::vector<std::string>{"42"});
+  EXPECT_TRUE(rank_plan(rank(0, 2), {}).marks.empty());
+}
+
 TEST(RankPlan, WhatIsWrongIsNamed) {
   EXPECT_EQ(error_of([] { return rank_plan(environment_of({}), {}); }),
             "prdist[config.missing] mpi: no launcher has set a rank (OMPI_COMM_WORLD_RANK, PMI_RANK, PMIX_RANK, "

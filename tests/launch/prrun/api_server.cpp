@@ -111,7 +111,7 @@ TEST(ApiServer, GarbageIsNoListOfPods) {
 }
 
 TEST(ApiServer, ASilentServerIsNotWaitedForLong) {
-  TlsServer server([](std::string const&) { return TlsServer::Answer{.hold = true}; });
+  TlsServer server([](std::string const&) { return TlsServer::Answer{200, "", false, true}; });
   ServiceAccount const account;
   auto access = at(server, account);
   access.patience = std::chrono::milliseconds(300);

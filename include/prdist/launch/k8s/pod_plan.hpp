@@ -209,6 +209,8 @@ template <class List>
     auto const servers = std::span(pods).first(std::min(draft.server_count, pods.size()));
     plan.servers = detail::endpoints_at(servers, plan.ports.port);
     auto const place = detail::own_place(environment, pods);
+    plan.mark = pods.at(place).name;
+    for (auto const& pod : pods) plan.marks.push_back(pod.name);
     if (draft.both) {
       auto const id = number_in(environment, "PADDLE_TRAINER_ID", 0, 65535);
       plan.members = {{JobRole::server, place}, {JobRole::trainer, id.value_or(static_cast<std::uint32_t>(place))}};

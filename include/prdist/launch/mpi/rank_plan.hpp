@@ -88,6 +88,12 @@ namespace detail {
               ": give mpirun's hostfile to prrun as well, with --hostfile, or write a file 'machines'");
 }
 
+/// Marks of this run are known by the launcher's name for it.
+inline void name_run(NodePlan& plan, Environment const& environment) {
+  plan.mark = run_id_from_env(environment);
+  if (!plan.mark.empty()) plan.marks = {plan.mark};
+}
+
 /// The plan of this rank. @throws Error config.missing, config.invalid, config.contradiction
 [[nodiscard]] inline NodePlan rank_plan(Environment const& environment, RankFlags const& flags) {
   auto const rank = rank_from_env(environment);
@@ -104,7 +110,7 @@ namespace detail {
   std::size_t const ranks = rank->size ? *rank->size : flags.both ? *flags.trainers : servers + *flags.trainers;
   NodePlan plan;
   plan.job_name = environment("JOB_NAME").value_or("default");
-  plan.run_id = run_id_from_env(environment);
+  name_run(plan, environment);
   plan.ports = flags.ports;
   auto const hosts = mpi_hosts(environment, *rank, flags.hostfile);
   if (flags.both) {
