@@ -72,7 +72,7 @@ void add_pods(Json const& spec, std::string const& name, std::string const& suff
 void as_paddle_operator(Json const& object, std::vector<RenderedPod>& pods) {
   auto const& spec = object["spec"];
   auto const name = object["metadata"]["name"].get<std::string>();
-  bool const service = spec["intranet"] == "Service";
+  bool const service = spec.value("intranet", "") == "Service";
   auto const servers = spec.contains("ps") ? spec["ps"]["replicas"].get<std::int64_t>() : 0;
   auto const trainers = spec["worker"]["replicas"].get<std::int64_t>();
   std::vector<RenderedPod> all;
