@@ -3,7 +3,7 @@
 """Whole jobs whose members are started apart, as pods and ranks are: each by a prrun of its own, over sockets. What is
 not installed is named, and the test is skipped then.
 
-    node_jobs.py BIN_DIR pods|mpirun
+    node_jobs.py BIN_DIR pods|mpirun|rendered
 """
 
 import json
@@ -108,6 +108,30 @@ def run_mpirun():
         print(ran.returncode, ran.stdout)
         return 1
     return trained([ran.stdout])
+
+
+def run_rendered():
+    """prgen's own scripts for mpirun, which start prrun mpi; the server never ends by itself."""
+    for needed in ["mpirun", str(BIN / "prgen")]:
+        if shutil.which(needed) is None:
+            print(f"skipped: there is no {needed}")
+            return SKIPPED
+    (WORK / "backend.yaml").write_text("""engine:
+  backend: mpi
+  job_name: three
+  command: [sh, -c, 'echo $TRAINING_ROLE $PADDLE_PSERVERS_IP_PORT_LIST; [ $TRAINING_ROLE = TRAINER ] || exec sleep 1000']
+  submit: {server_num: 1, trainer_num: 2, hosts: [localhost], port: 7164}
+""", encoding="utf-8")
+    subprocess.run([BIN / "prgen", "-q", WORK / "backend.yaml", "-o", "files", "-O", WORK / "job"], check=True)
+    started = environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PATH=f"{BIN}:{os.environ['PATH']}")
+    ran = subprocess.run([WORK / "job/run.sh", "--oversubscribe"], env=started, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, check=False, timeout=DEADLINE)
+    logs = {name: (WORK / "job/log" / name).read_text(encoding="utf-8")
+            for name in ["node_0/server.log", "node_0/train.log", "node_1/train.log"]}
+    if ran.returncode != 0 or list(logs.values()) != ["PSERVER localhost:7164\n", *2 * ["TRAINER localhost:7164\n"]]:
+        print(ran.returncode, ran.stdout, logs)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
