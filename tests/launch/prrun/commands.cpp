@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which words of a command line are commands, and the small ones of them.
 #include <prdist/version.hpp>
-#include <regex>
+#include <sstream>
 
 #include "../support.hpp"
 
@@ -39,8 +39,12 @@ TEST(PrrunCommands, VersionIsInTheFormOfPaddles) {
   EXPECT_EQ(finished.code(), 0);
   EXPECT_TRUE(finished.out.starts_with(concat("prdist ", prdist::version, ", compiled with\n    with_avx: ")))
       << finished.out;
-  std::regex const form("prdist [0-9.]+, compiled with\n(    with_[a-z]+: (ON|OFF)\n)+");
-  EXPECT_TRUE(std::regex_match(finished.out, form)) << finished.out;
+  std::istringstream lines(finished.out);
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) {
+    EXPECT_TRUE(line.starts_with("    with_") && (line.ends_with(": ON") || line.ends_with(": OFF"))) << line;
+  }
   for (auto const* const name : {"gpu", "double", "python", "rdma", "timer", "blas", "ssl"}) {
     EXPECT_TRUE(has(finished.out, concat("    with_", name, ": "))) << name;
   }
@@ -53,7 +57,7 @@ TEST(PrrunCommands, CheckTriesARealJob) {
   EXPECT_TRUE(has(finished.out, "yes  sockets  connections over 127.0.0.1\n")) << finished.out;
   EXPECT_TRUE(has(finished.out, "yes  job      1 server and 1 trainer started and ended\n")) << finished.out;
   for (auto const* const name : {"blas ", "mpi ", "cuda ", "nccl ", "k8s ", "kubectl ", "etcd ", "ssh "}) {
-    EXPECT_TRUE(std::regex_search(finished.out, std::regex(concat("\n(yes|no ) +", name)))) << name << finished.out;
+    EXPECT_TRUE(has(finished.out, concat("\nyes  ", name)) || has(finished.out, concat("\nno   ", name))) << name;
   }
   EXPECT_TRUE(finished.out.ends_with("\nA job can run on this machine.\n"));
   for (auto const& entry : std::filesystem::directory_iterator(folder.path())) {
