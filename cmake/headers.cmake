@@ -26,6 +26,7 @@ prdist_component(prdist
     include/prdist/core/decl.hpp
     include/prdist/core/descriptor.hpp
     include/prdist/core/endpoint.hpp
+    include/prdist/core/environment.hpp
     include/prdist/core/error.hpp
     include/prdist/core/hash.hpp
     include/prdist/core/histogram.hpp
@@ -176,22 +177,35 @@ prdist_component(launch
     include/prdist/launch/ending.hpp
     include/prdist/launch/environment.hpp
     include/prdist/launch/guard.hpp
+    include/prdist/launch/health.hpp
+    include/prdist/launch/identity.hpp
+    include/prdist/launch/k8s/pod_plan.hpp
+    include/prdist/launch/k8s/pods.hpp
+    include/prdist/launch/k8s/pods_json.hpp
+    include/prdist/launch/k8s/wait_for_pods.hpp
     include/prdist/launch/local.hpp
     include/prdist/launch/log_tail.hpp
     include/prdist/launch/logs.hpp
     include/prdist/launch/member.hpp
+    include/prdist/launch/mpi/hosts.hpp
+    include/prdist/launch/mpi/rank_plan.hpp
+    include/prdist/launch/node.hpp
+    include/prdist/launch/node_plan.hpp
     include/prdist/launch/plan.hpp
     include/prdist/launch/ports.hpp
     include/prdist/launch/process.hpp
     include/prdist/launch/program.hpp
     include/prdist/launch/progress.hpp
+    include/prdist/launch/ranks.hpp
     include/prdist/launch/report.hpp
     include/prdist/launch/report_json.hpp
     include/prdist/launch/rules.hpp
     include/prdist/launch/signals.hpp
     include/prdist/launch/summary.hpp
     include/prdist/launch/supervisor.hpp
+    include/prdist/launch/termination_log.hpp
     include/prdist/launch/view.hpp
+    include/prdist/launch/workspace.hpp
   LINK prdist::prdist)
 
 # Networks on xtensor and BLAS; whoever computes gradients elsewhere does without.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment of every rendered pod, put through what a launcher adds and through roles_from_env: each role finds
-// its id, its endpoints and its peers.
-#include "pod_roles.hpp"
-
+// The environment of every rendered pod, put through `prrun k8s` and through roles_from_env: each role finds its id,
+// its endpoints and its peers.
 #include <filesystem>
 #include <map>
 #include <prdist/fleet/roles.hpp>
+#include <prdist/launch/k8s/pod_plan.hpp>
 #include <set>
 
 #include "../data/temp_dir.hpp"
@@ -20,9 +19,10 @@ namespace fs = std::filesystem;
 
 using Variables = std::map<std::string, std::string>;
 
-struct Pod {
+struct RenderedPod {
   std::string host;
   Variables env;
+  Variables labels{};  ///< by which others find it in a list
 };
 
 /// $(NAME) of variables that stand above, as the kubelet replaces it.
@@ -38,6 +38,7 @@ std::string expanded(std::string text, Variables const& above) {
 /// A container's environment as the kubelet makes it, for the pod of this index.
 Variables environment_of(Json const& container, std::map<std::string, std::string> const& fields) {
   Variables env;
+  if (!container.contains("env")) return env;
   for (auto const& entry : container["env"]) {
     auto const name = entry["name"].get<std::string>();
     if (entry.contains("value")) {
@@ -52,7 +53,7 @@ Variables environment_of(Json const& container, std::map<std::string, std::strin
 }
 
 void add_pods(Json const& spec, std::string const& name, std::string const& suffix, std::int64_t count,
-              std::string const& index_variable, std::vector<Pod>& pods) {
+              std::string const& index_variable, std::vector<RenderedPod>& pods) {
   for (std::int64_t i = 0; i < count; ++i) {
     auto const index = std::to_string(i);
     auto const host = concat(name, '-', index);
@@ -68,13 +69,13 @@ void add_pods(Json const& spec, std::string const& name, std::string const& suff
 }
 
 /// What paddle-operator adds to its pods: a ConfigMap, and variables of the container.
-void as_paddle_operator(Json const& object, std::vector<Pod>& pods) {
+void as_paddle_operator(Json const& object, std::vector<RenderedPod>& pods) {
   auto const& spec = object["spec"];
   auto const name = object["metadata"]["name"].get<std::string>();
-  bool const service = spec["intranet"] == "Service";
+  bool const service = spec.value("intranet", "") == "Service";
   auto const servers = spec.contains("ps") ? spec["ps"]["replicas"].get<std::int64_t>() : 0;
   auto const trainers = spec["worker"]["replicas"].get<std::int64_t>();
-  std::vector<Pod> all;
+  std::vector<RenderedPod> all;
   if (servers > 0) add_pods(spec["ps"]["template"]["spec"], name + "-ps", "", servers, "", all);
   add_pods(spec["worker"]["template"]["spec"], name + "-worker", "", trainers, "", all);
   // Endpoints have port 36000 with services and a random one otherwise; PADDLE_PORT is random in both.
@@ -101,19 +102,31 @@ void as_paddle_operator(Json const& object, std::vector<Pod>& pods) {
   }
 }
 
-std::vector<Pod> pods_of(std::vector<Json> const& objects) {
-  std::vector<Pod> pods;
+std::vector<RenderedPod> pods_of(std::vector<Json> const& objects) {
+  std::vector<RenderedPod> pods;
   for (auto const& object : objects) {
     auto const kind = object.value("apiVersion", "") + ' ' + object.value("kind", "");
     auto const name = object["metadata"]["name"].get<std::string>();
     if (kind == "batch/v1 Job") {
       auto const& spec = object["spec"]["template"]["spec"];
-      add_pods(spec, name, '.' + spec["subdomain"].get<std::string>(), object["spec"]["completions"],
-               "JOB_COMPLETION_INDEX", pods);
+      bool const indexed = object["spec"].value("completionMode", "") == "Indexed";
+      auto const first = pods.size();
+      add_pods(spec, name, '.' + spec.value("subdomain", ""), object["spec"]["completions"],
+               indexed ? "JOB_COMPLETION_INDEX" : "", pods);
+      for (auto i = first; i < pods.size(); ++i) {
+        pods[i].labels["job-name"] = name;
+        // Without a subdomain a pod's host name is its own.
+        if (!indexed) pods[i].env["HOSTNAME"] = concat(name, '-', i - first);
+      }
     } else if (kind == "batch.volcano.sh/v1alpha1 Job") {
       for (auto const& task : object["spec"]["tasks"]) {
+        auto const first = pods.size();
         add_pods(task["template"]["spec"], name + '-' + task["name"].get<std::string>(), '.' + name, task["replicas"],
-                 "VC_TASK_INDEX", pods);
+                 object["spec"].contains("plugins") ? "VC_TASK_INDEX" : "", pods);
+        for (auto i = first; i < pods.size(); ++i) {
+          for (auto const& [label, value] : task["template"]["metadata"]["labels"].items())
+            pods[i].labels[label] = value;
+        }
       }
     } else if (kind == "kubeflow.org/v1 PaddleJob") {
       auto const& specs = object["spec"]["paddleReplicaSpecs"];
@@ -127,22 +140,68 @@ std::vector<Pod> pods_of(std::vector<Json> const& objects) {
   return pods;
 }
 
+Environment lookup(Variables const& env) {
+  return [&env](std::string_view name) -> std::optional<std::string> {
+    auto const found = env.find(std::string(name));
+    return found == env.end() ? std::nullopt : std::optional(found->second);
+  };
+}
+
+/// What `prrun k8s` finds for a pod of `all`, which it may list.
+NodePlan plan_of(RenderedPod const& pod, std::vector<RenderedPod> const& all) {
+  auto const environment = lookup(pod.env);
+  return completed(read_pod(environment), environment, [&](PodQuery const& query) {
+    auto const equals = query.selector.find('=');
+    auto const label = query.selector.substr(0, equals);
+    std::vector<Pod> listed;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      auto const found = all[i].labels.find(label);
+      if (found == all[i].labels.end() || found->second != query.selector.substr(equals + 1)) continue;
+      // The kubelet's order of addresses is nobody's: here it is that of the pods.
+      listed.push_back(
+          {all[i].host.substr(0, all[i].host.find('.')), concat("10.0.0.", i + 1), "Running", "", {}, false});
+    }
+    EXPECT_TRUE(complete(listed, query.expected)) << query.selector << " has " << listed.size();
+    return in_order(listed);
+  });
+}
+
+/// The environment that the launcher gives a member of the pod.
+Variables launched(RenderedPod const& pod, NodePlan const& plan, JobMember const& member) {
+  auto env = pod.env;
+  for (auto const& [name, value] : variables_of(plan, member, "/tmp/progress")) env[name] = value;
+  return env;
+}
+
+struct RenderedMember {
+  RenderedPod pod;
+  NodePlan plan;
+  JobMember member;
+};
+
+std::vector<RenderedMember> members_of(std::vector<RenderedPod> const& pods) {
+  std::vector<RenderedMember> members;
+  for (auto const& pod : pods) {
+    auto const plan = plan_of(pod, pods);
+    for (auto const& member : plan.members) members.push_back({pod, plan, member});
+  }
+  return members;
+}
+
 class PodRoles : public testing::TestWithParam<std::string> {};
 
 TEST_P(PodRoles, EveryPodFindsItself) {
   auto const text = contents(fs::path(PRGEN_GOLDEN) / GetParam() / "expected.yaml");
   auto const pods = pods_of(documents_of(text));
-  ASSERT_GE(pods.size(), 4U);
+  ASSERT_GE(pods.size(), 3U);
   std::set<std::uint32_t> servers;
   std::set<std::uint32_t> workers;
   std::optional<std::vector<std::string>> endpoints;
-  for (auto const& pod : pods) {
-    auto env = pod.env;
-    auto const look = [&](std::string_view name) -> std::optional<std::string> {
-      auto const found = env.find(std::string(name));
-      return found == env.end() ? std::nullopt : std::optional(found->second);
-    };
-    for (auto const& [name, value] : pod_roles(look)) env[name] = value;
+  std::size_t members = 0;
+  for (auto const& [pod, plan, member] : members_of(pods)) {
+    ++members;
+    auto env = launched(pod, plan, member);
+    auto const look = lookup(env);
     auto const roles = roles_from_env(look);
     std::vector<std::string> list;
     list.reserve(roles.servers.size());
@@ -154,7 +213,8 @@ TEST_P(PodRoles, EveryPodFindsItself) {
     if (roles.role == Role::server) {
       auto const& own = roles.servers.at(roles.index);
       // The endpoint is this pod: by its stable host name, or by its address.
-      EXPECT_TRUE(own.host == pod.host || own.host == env["POD_IP"]) << own.host << " is not " << pod.host;
+      auto const address = pod.env.contains("POD_IP") ? pod.env.at("POD_IP") : env["POD_IP"];
+      EXPECT_TRUE(own.host == pod.host || own.host == address) << own.host << " is not " << pod.host;
       if (look("PADDLE_PORT")) {
         EXPECT_EQ(std::to_string(own.port), env["PADDLE_PORT"]);
       }
@@ -164,14 +224,17 @@ TEST_P(PodRoles, EveryPodFindsItself) {
   EXPECT_EQ(servers.size(), endpoints->size());
   EXPECT_EQ(*servers.rbegin(), endpoints->size() - 1);
   EXPECT_EQ(*workers.rbegin(), workers.size() - 1);
-  EXPECT_EQ(servers.size() + workers.size(), pods.size());
+  EXPECT_EQ(servers.size() + workers.size(), members);
+  // The v2 document's own Job is the one whose pods are both.
+  EXPECT_EQ(members, GetParam() == "k8s_v2_doc_legacy" ? 2 * pods.size() : pods.size());
 }
 
 INSTANTIATE_TEST_SUITE_P(Job, PodRoles,
                          testing::Values("k8s_paddlerec_doc", "k8s_paddlerec_doc_with_config", "k8s_old_cluster",
                                          "k8s_document_aliases", "k8s_every_key", "k8s_without_launcher", "k8s_v2_doc",
-                                         "volcano_paddlerec_doc", "volcano_every_key", "paddlejob_ps",
-                                         "paddlejob_service", "paddlejob_kubeflow"),
+                                         "k8s_v2_doc_legacy", "volcano_paddlerec_doc", "volcano_paddlerec_doc_legacy",
+                                         "volcano_every_key", "paddlejob_ps", "paddlejob_ps_legacy",
+                                         "paddlejob_ps_gpus_legacy", "paddlejob_service", "paddlejob_kubeflow"),
                          [](auto const& given) { return given.param; });
 
 class TrainersAlone : public testing::TestWithParam<std::string> {};
@@ -181,16 +244,11 @@ TEST_P(TrainersAlone, EveryPodFindsItselfAndItsPeers) {
   bool const single = GetParam().find("single") != std::string::npos;
   ASSERT_EQ(pods.size(), single ? 1U : 2U);
   std::set<std::string> ids;
-  for (auto const& pod : pods) {
-    auto env = pod.env;
-    auto const look = [&](std::string_view name) -> std::optional<std::string> {
-      auto const found = env.find(std::string(name));
-      return found == env.end() ? std::nullopt : std::optional(found->second);
-    };
-    for (auto const& [name, value] : pod_roles(look)) env[name] = value;
+  for (auto const& [pod, plan, member] : members_of(pods)) {
+    auto env = launched(pod, plan, member);
     EXPECT_EQ(env["TRAINING_ROLE"], "TRAINER");
     EXPECT_EQ(env["PADDLE_TRAINERS_NUM"], std::to_string(pods.size()));
-    EXPECT_FALSE(env.contains("PADDLE_PSERVERS_NUM"));
+    EXPECT_TRUE(plan.servers.empty());
     auto const id = env["PADDLE_TRAINER_ID"];
     EXPECT_TRUE(ids.insert(id).second) << id;
     if (single) continue;
@@ -202,7 +260,7 @@ TEST_P(TrainersAlone, EveryPodFindsItselfAndItsPeers) {
     auto const host = own.substr(0, own.rfind(':'));
     EXPECT_TRUE(host == pod.host || host == env["POD_IP"]) << own << " is not " << pod.host;
     // paddle-operator leaves it to the program to put address and port together.
-    if (GetParam() != "paddlejob_collective") {
+    if (!GetParam().starts_with("paddlejob_") || GetParam() == "paddlejob_kubeflow_collective") {
       EXPECT_EQ(env["PADDLE_CURRENT_ENDPOINT"], own);
     }
   }
@@ -211,21 +269,28 @@ TEST_P(TrainersAlone, EveryPodFindsItselfAndItsPeers) {
 
 INSTANTIATE_TEST_SUITE_P(Job, TrainersAlone,
                          testing::Values("k8s_collective", "k8s_single", "volcano_collective", "volcano_single",
-                                         "paddlejob_collective", "paddlejob_single", "paddlejob_kubeflow_collective"),
+                                         "paddlejob_collective", "paddlejob_collective_legacy", "paddlejob_elastic",
+                                         "paddlejob_single", "paddlejob_kubeflow_collective"),
                          [](auto const& given) { return given.param; });
 
-TEST(PodRolesOrder, ExplicitIdsGoFirstAndNothingIsSaidClearly) {
-  auto const roles = [](Variables const& env) {
-    return pod_roles([&](std::string_view name) -> std::optional<std::string> {
-      auto const found = env.find(std::string(name));
-      return found == env.end() ? std::nullopt : std::optional(found->second);
-    });
-  };
-  EXPECT_TRUE(roles({{"TRAINING_ROLE", "TRAINER"}, {"PADDLE_TRAINER_ID", "1"}, {"VC_TASK_INDEX", "0"}}).empty());
-  EXPECT_EQ(roles({{"TRAINING_ROLE", "PSERVER"}, {"VC_TASK_INDEX", "1"}})[0].first, "PADDLE_PSERVER_ID");
-  EXPECT_THROW(static_cast<void>(roles({{"TRAINING_ROLE", "TRAINER"}})), Error);
-  EXPECT_THROW(static_cast<void>(roles({{"JOB_COMPLETION_INDEX", "1"}})), Error);
-  EXPECT_THROW(static_cast<void>(roles({{"JOB_COMPLETION_INDEX", "x"}, {"PADDLE_PSERVERS_NUM", "1"}})), Error);
+// A golden manifest that nobody puts through the launcher would be one that may not run.
+TEST(PodRolesOrder, EveryGoldenManifestIsTried) {
+  std::set<std::string> tried;
+  auto const& program = *testing::UnitTest::GetInstance();
+  for (int i = 0; i < program.total_test_suite_count(); ++i) {
+    auto const& suite = *program.GetTestSuite(i);
+    if (!std::string_view(suite.name()).starts_with("Job/")) continue;
+    for (int k = 0; k < suite.total_test_count(); ++k) {
+      std::string const name = suite.GetTestInfo(k)->name();
+      if (auto const slash = name.find('/'); slash != std::string::npos) tried.insert(name.substr(slash + 1));
+    }
+  }
+  for (auto const& entry : fs::directory_iterator(PRGEN_GOLDEN)) {
+    auto const name = entry.path().filename().string();
+    auto const file = entry.path() / "expected.yaml";
+    if (!fs::exists(file) || pods_of(documents_of(contents(file))).empty()) continue;
+    EXPECT_TRUE(tried.contains(name)) << name << " has pods: add it to a list above";
+  }
 }
 
 }  // namespace

@@ -107,3 +107,33 @@ TEST(Ports, ProgramsThatAdoptTheSocketAreKnownByTheirFile) {
   EXPECT_TRUE(names_listen_fd(PROBE_PATH));
   EXPECT_FALSE(names_listen_fd(FOREIGN_PATH));
 }
+
+TEST(Ports, AnEndpointsOwnAddressIsBound) {
+  auto const free_port = bind_loopback().value().endpoint.port;
+  auto const port = bind_endpoint({"127.0.0.1", free_port}).value();
+  start_listening(port).value();
+  EXPECT_EQ(connect_to({"127.0.0.1", free_port}), 0);
+  EXPECT_EQ(connect_to({"127.0.0.2", free_port}), ECONNREFUSED) << "no other address is open";
+}
+
+TEST(Ports, ANameIsBoundOnAllAddresses) {
+  auto const free_port = bind_loopback().value().endpoint.port;
+  auto const port = bind_endpoint({"ctr-0.ctr", free_port}).value();
+  start_listening(port).value();
+  EXPECT_EQ(connect_to({"127.0.0.1", free_port}), 0);
+  EXPECT_EQ(connect_to({"127.0.0.2", free_port}), 0);
+}
+
+TEST(Ports, AnEndpointThatCannotBeBoundIsNamed) {
+  auto const taken = bind_loopback().value();
+  start_listening(taken).value();
+  auto const busy = bind_endpoint(taken.endpoint);
+  ASSERT_FALSE(busy);
+  EXPECT_EQ(std::string(busy.error().what()),
+            concat("prdist[transport.in_use] launcher: ", to_string(taken.endpoint),
+                   " cannot be bound: Address already in use. Choose another port, or check that the address is this "
+                   "machine's"));
+  auto const foreign = bind_endpoint({"192.0.2.1", 7164});
+  ASSERT_FALSE(foreign);
+  EXPECT_EQ(foreign.error().code(), Errc::config_invalid) << foreign.error().what();
+}

@@ -205,3 +205,32 @@ TEST(EndingRules, OutcomesHaveNames) {
   EXPECT_EQ(name_of(Outcome::interrupted), "interrupted");
   EXPECT_EQ(name_of(Outcome::timed_out), "timed_out");
 }
+
+// On a node of a larger job: the trainers here are done, others are not.
+TEST(EndingRules, ServersAreNotDoneWhileTrainersElsewhereTrain) {
+  Job job;
+  job.rules.trainers_elsewhere(true);
+  job.end({{2, fine}, {3, fine}});
+  EXPECT_EQ(job.next(5000), Action::wait);
+  job.rules.trainers_elsewhere(false);
+  EXPECT_EQ(job.next(6000), Action::wait) << "their grace begins when all are done";
+  EXPECT_EQ(job.next(7000), Action::terminate);
+}
+
+TEST(EndingRules, ATrainerThatComesBackElsewhereStartsTheirGraceAnew) {
+  Job job;
+  job.end({{2, fine}, {3, fine}});
+  EXPECT_EQ(job.next(0), Action::wait);
+  job.rules.trainers_elsewhere(true);
+  EXPECT_EQ(job.next(900), Action::wait);
+  job.rules.trainers_elsewhere(false);
+  EXPECT_EQ(job.next(1500), Action::wait);
+  EXPECT_EQ(job.next(2500), Action::terminate);
+}
+
+TEST(EndingRules, NothingIsWaitedForWhenNobodyIsLeftHere) {
+  Job job;
+  job.rules.trainers_elsewhere(true);
+  job.end({{0, fine}, {1, fine}, {2, fine}, {3, fine}});
+  EXPECT_EQ(job.next(0), Action::finish);
+}

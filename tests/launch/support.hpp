@@ -26,6 +26,8 @@
 #include <vector>
 
 #include <prdist/core/descriptor.hpp>
+#include <prdist/core/environment.hpp>
+#include <prdist/core/error.hpp>
 #include <prdist/core/text.hpp>
 #include <prdist/launch/ending.hpp>
 #include <prdist/launch/process.hpp>
@@ -57,6 +59,25 @@ class TempFolder {
  private:
   std::filesystem::path path_;
 };
+
+/// Variables as a function to ask.
+inline prdist::Environment environment_of(std::map<std::string, std::string> variables) {
+  return [variables = std::move(variables)](std::string_view name) -> std::optional<std::string> {
+    auto const found = variables.find(std::string(name));
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  };
+}
+
+/// The text of the error that `work` throws; empty when it throws none.
+template <class Work>
+[[nodiscard]] std::string error_of(Work&& work) {
+  try {
+    (void)work();
+  } catch (prdist::Error const& error) {
+    return error.what();
+  }
+  return {};
+}
 
 inline std::string read_file(std::filesystem::path const& path) {
   std::ifstream file(path, std::ios::binary);

@@ -4,8 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include <prdist/core/endpoint.hpp>
+#include <prdist/core/environment.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/core/text.hpp>
 
@@ -28,14 +27,6 @@ struct Roles {
   int listen_descriptor = -1;  ///< of a server: a listening socket from the launcher
 };
 
-/// Where variables are looked up; empty text counts as set.
-using Environment = std::function<std::optional<std::string>(std::string_view name)>;
-
-[[nodiscard]] inline std::optional<std::string> process_environment(std::string_view name) {
-  auto const* const value = std::getenv(std::string(name).c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 namespace detail {
 
 class RoleReader {
@@ -45,10 +36,10 @@ class RoleReader {
   [[nodiscard]] Roles read() const {
     Roles roles;
     roles.servers = servers();
-    roles.workers = number("PADDLE_TRAINERS_NUM", need("PADDLE_TRAINERS_NUM"), 1, 65536);
+    roles.workers = number_of("PADDLE_TRAINERS_NUM", need("PADDLE_TRAINERS_NUM"), 1, 65536);
     roles.role = role();
     if (roles.role == Role::worker) {
-      roles.index = number("PADDLE_TRAINER_ID", need("PADDLE_TRAINER_ID"), 0, 65535);
+      roles.index = number_of("PADDLE_TRAINER_ID", need("PADDLE_TRAINER_ID"), 0, 65535);
       if (roles.index >= roles.workers) {
         throw Error(Errc::config_contradiction, "PADDLE_TRAINER_ID='", roles.index, "' but PADDLE_TRAINERS_NUM='",
                     roles.workers, "': ids run from 0 to ", roles.workers - 1);
@@ -56,7 +47,7 @@ class RoleReader {
     } else {
       roles.index = server_index(roles.servers);
       if (auto const descriptor = environment_("PRDIST_LISTEN_FD")) {
-        roles.listen_descriptor = static_cast<int>(number("PRDIST_LISTEN_FD", *descriptor, 3, 1 << 20));
+        roles.listen_descriptor = static_cast<int>(number_of("PRDIST_LISTEN_FD", *descriptor, 3, 1 << 20));
       }
     }
     return roles;
@@ -65,9 +56,7 @@ class RoleReader {
   /// A number from an optional variable.
   [[nodiscard]] std::optional<std::uint32_t> optional_number(std::string_view name, std::uint32_t low,
                                                              std::uint32_t high) const {
-    auto const value = environment_(name);
-    if (!value) return std::nullopt;
-    return number(name, *value, low, high);
+    return number_in(environment_, name, low, high);
   }
 
  private:
@@ -79,14 +68,6 @@ class RoleReader {
     }
     if (value->empty()) throw Error(Errc::config_invalid, name, "='' is empty: give it a value");
     return *value;
-  }
-
-  static std::uint32_t number(std::string_view name, std::string const& value, std::uint32_t low, std::uint32_t high) {
-    std::uint32_t result = 0;
-    if (!parse_number(value, result) || result < low || result > high) {
-      throw Error(Errc::config_invalid, name, "='", value, "': a number from ", low, " to ", high, " is expected");
-    }
-    return result;
   }
 
   [[nodiscard]] std::vector<Endpoint> servers() const {
@@ -145,7 +126,7 @@ class RoleReader {
     if (host.find_first_of("[]") != std::string::npos) {
       throw Error(Errc::config_invalid, "POD_IP='", host, "': an address without brackets is expected");
     }
-    Endpoint const own{host, static_cast<std::uint16_t>(number("PADDLE_PORT", need("PADDLE_PORT"), 1, 65535))};
+    Endpoint const own{host, static_cast<std::uint16_t>(number_of("PADDLE_PORT", need("PADDLE_PORT"), 1, 65535))};
     for (std::size_t i = 0; i < servers.size(); ++i) {
       if (servers[i] == own) return static_cast<std::uint32_t>(i);
     }

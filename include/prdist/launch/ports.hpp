@@ -63,6 +63,35 @@ struct BoundPort {
   return BoundPort{std::move(socket), {"127.0.0.1", ntohs(address.sin_port)}};
 }
 
+/// A socket bound to an endpoint of this machine. Where a name stands there it is bound to that port of all addresses:
+/// a pod's name service may not know the pod yet.
+[[nodiscard]] inline Result<BoundPort> bind_endpoint(Endpoint const& endpoint) {
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  v4.sin_port = htons(endpoint.port);
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  v6.sin6_port = htons(endpoint.port);
+  bool const is_v4 = ::inet_pton(AF_INET, endpoint.host.c_str(), &v4.sin_addr) == 1;
+  bool const is_v6 = ::inet_pton(AF_INET6, endpoint.host.c_str(), &v6.sin6_addr) == 1;
+  auto const bound = [&](auto& address, bool every) -> Descriptor {
+    Descriptor socket(::socket(reinterpret_cast<sockaddr&>(address).sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    int const yes = 1;
+    int const no = 0;
+    if (!socket || ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0) return {};
+    if (every) ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+    if (::bind(socket.get(), reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0) return {};
+    return socket;
+  };
+  Descriptor socket;
+  if (!is_v4) socket = bound(v6, !is_v6);
+  if (!socket && !is_v6 && (is_v4 || errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL)) socket = bound(v4, false);
+  if (socket) return BoundPort{std::move(socket), endpoint};
+  auto const code = errno == EADDRINUSE ? Errc::transport_in_use : Errc::config_invalid;
+  return Error(code, "launcher: ", to_string(endpoint), " cannot be bound: ", std::generic_category().message(errno),
+               ". Choose another port, or check that the address is this machine's");
+}
+
 /// From here on connections queue in the kernel until somebody accepts them.
 [[nodiscard]] inline Result<void> start_listening(BoundPort const& port) {
   if (::listen(port.socket.get(), SOMAXCONN) == 0) return {};

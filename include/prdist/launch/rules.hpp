@@ -91,6 +91,9 @@ class EndingRules {
     exit_code_ = 128 + signal;
   }
 
+  /// Whether trainers of the job still train on other nodes: until they have finished, servers here are not done.
+  void trainers_elsewhere(bool busy) noexcept { elsewhere_ = busy; }
+
   /// What is to be done now. `anything_left` says whether processes live that are no members: what members started.
   [[nodiscard]] Action next(TimePoint now, bool anything_left) {
     bool const all = all_ended([](auto const&) { return true; });
@@ -143,6 +146,10 @@ class EndingRules {
       exit_code_ = 124;
       return true;
     }
+    if (elsewhere_ && !all_ended([](auto const&) { return true; })) {
+      trainers_done_.reset();
+      return false;
+    }
     if (!all_ended([](auto const& member) { return member.role == JobRole::trainer; })) return false;
     if (!trainers_done_) trainers_done_ = now;
     // Only orphans are left when all members are gone: they have no work of their own to finish.
@@ -160,6 +167,7 @@ class EndingRules {
   std::optional<std::size_t> first_failure_;
   Outcome outcome_ = Outcome::succeeded;
   int exit_code_ = 0;
+  bool elsewhere_ = false;
   bool ending_ = false;
   bool killing_ = false;
   bool hurry_ = false;

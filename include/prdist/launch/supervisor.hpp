@@ -54,6 +54,9 @@ class Supervisor {
     return false;
   }
 
+  /// As EndingRules::trainers_elsewhere().
+  void trainers_elsewhere(bool busy) noexcept { rules_.trainers_elsewhere(busy); }
+
   [[nodiscard]] EndingRules const& rules() const noexcept { return rules_; }
   [[nodiscard]] std::vector<MemberReport> const& members() const noexcept { return members_; }
   [[nodiscard]] std::chrono::duration<double> elapsed() const { return Clock::now() - start_; }

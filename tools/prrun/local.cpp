@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// prrun: starts a parameter-server job on this machine. The work is in prdist/launch; here are the flags.
+// prrun without a command: a whole job on this machine. The work is in prdist/launch; here are the flags.
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <boost/json/serialize.hpp>
-#include <chrono>
-#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iomanip>
 #include <iostream>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 #include <prdist/core/error.hpp>
 #include <prdist/core/text.hpp>
@@ -26,17 +20,24 @@
 #include <prdist/launch/report_json.hpp>
 #include <prdist/version.hpp>
 
-namespace {
+#include "command_line.hpp"
+
+namespace prrun {
 
 using namespace prdist;
 
-constexpr int wrong_usage = 64;
+namespace {
+
+constexpr char const* usage = "Usage: prrun [flags] [--] program [arguments]";
 
 constexpr char const* description = R"(Examples:
   prrun -- ./train                                          1 server, 1 trainer
   prrun --server_num 2 --trainer_num 4 -- ./train --epochs 3
   prrun --server_num 2 --trainer_num 2 python3 -u train.py  a Paddle program, unchanged
   prrun --timeout 600 --json report.json -- ./train
+  prrun k8s -- ./train          in a pod: this pod's share of the job    (prrun k8s --help)
+  mpirun -n 3 prrun mpi -- ./train   this rank's share of the job        (prrun mpi --help)
+  prrun probe | version | check      a pod's health; what was built in; what works on this machine
 
 Starts servers and trainers of a parameter-server job on this machine, each with the environment that
 paddle.distributed.launch would set, watches them and ends them together.)";
@@ -62,39 +63,9 @@ struct Flags {
   bool dry_run = false;
 };
 
-constexpr char const* usage = "Usage: prrun [flags] [--] program [arguments]";
-
-/// One spelling of each flag is enough to read.
-class Help : public CLI::Formatter {
- public:
-  std::string make_usage(CLI::App const*, std::string) const override { return concat("\n", usage, "\n"); }
-  std::string make_option_name(CLI::Option const* option, bool) const override {
-    auto const shorts = option->get_snames();
-    return concat(shorts.empty() ? "" : "-" + shorts.front() + ", ", "--", option->get_lnames().front());
-  }
-};
-
-/// Both spellings of a flag: Paddle's underscores and the usual hyphens.
-std::string spelled(std::string name) {
-  auto hyphens = name;
-  for (auto& c : hyphens) c = c == '_' ? '-' : c;
-  return hyphens == name ? "--" + name : concat("--", name, ",--", hyphens);
-}
-
 void declare(CLI::App& app, Flags& flags) {
-  auto const within = [](auto least, auto most, std::string_view what) {
-    return CLI::Validator(
-        [=](std::string const& text) {
-          auto number = least;
-          if (parse_number(text, number) && number >= least && number <= most) return std::string();
-          return concat("'", text, "' is not ", what, " from ", least, " to ", most);
-        },
-        "");
-  };
   auto const count = within(1, 1024, "a number");
   auto const server_count = within(1, 256, "a number");  // as many as there are shards
-  auto const seconds = within(0.0, 31'536'000.0, "a number of seconds");
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option(spelled("server_num"), flags.job.servers, "servers, 1 to 256")
       ->check(server_count)
       ->type_name("N")
@@ -116,35 +87,21 @@ void declare(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_option(spelled("server_grace"), flags.server_grace,
                  "seconds that servers have to end by themselves after the trainers")
-      ->check(seconds)
+      ->check(seconds())
       ->type_name("S")
       ->capture_default_str();
   app.add_option(spelled("grace"), flags.grace, "seconds between SIGTERM and SIGKILL")
-      ->check(seconds)
+      ->check(seconds())
       ->type_name("S")
       ->capture_default_str();
   app.add_option(spelled("timeout"), flags.timeout, "seconds that the whole job may take")
-      ->check(seconds)
+      ->check(seconds())
       ->type_name("S");
   app.add_option(spelled("json"), flags.json, "file for the report as JSON")->type_name("FILE");
   app.add_flag(concat("-q,", spelled("quiet")), flags.job.quiet, "show only the report of a failure");
   app.add_flag(spelled("no_listen_fd"), flags.no_listen_fd, "give the ports free just before the program starts");
   app.add_flag(spelled("dry_run"), flags.dry_run, "show what would be started, and start nothing");
   app.set_version_flag("--version", concat("prrun ", version));
-}
-
-/// How many of the words behind argv[0] are ours: up to "--" or the program's name. What follows is the program's,
-/// flags included.
-std::size_t own_words(CLI::App const& app, std::vector<std::string> const& words) {
-  std::size_t i = 0;
-  while (i < words.size() && words[i] != "--" && words[i].starts_with('-')) {
-    auto const& word = words[i];
-    auto const* const option = app.get_option_no_throw(word.substr(0, word.find('=')));
-    if (option == nullptr) throw CLI::ParseError(concat("'", word, "' is not a flag of prrun"), wrong_usage);
-    bool const value_follows = option->get_items_expected_max() != 0 && word.find('=') == std::string::npos;
-    i += value_follows ? 2 : 1;
-  }
-  return std::min(i, words.size());
 }
 
 void check(Flags& flags) {
@@ -155,7 +112,6 @@ void check(Flags& flags) {
     throw CLI::ValidationError("--job_id", concat("'", id, "' is not 1 to 63 letters, digits, '.', '_' and '-'"));
   }
   if (flags.job.log_dir.empty()) throw CLI::ValidationError("--log_dir", "is empty");
-  auto const millis = [](double seconds) { return std::chrono::milliseconds(static_cast<long>(seconds * 1000)); };
   flags.job.limits.server_grace = millis(flags.server_grace);
   flags.job.limits.grace = millis(flags.grace);
   if (flags.timeout) flags.job.limits.timeout = millis(*flags.timeout);
@@ -209,27 +165,12 @@ int run(Flags const& flags) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  CLI::App app(description, "prrun");
-  app.footer(notes);
-  app.formatter(std::make_shared<Help>());
+int run_here(Words const& words) {
+  CommandLine line(description, notes, usage, "prrun --help");
   Flags flags;
-  std::vector<std::string> const words(argv + 1, argv + argc);
-  std::vector<std::string> command;
-  try {
-    declare(app, flags);
-    auto const own = own_words(app, words);
-    command.assign(words.begin() + static_cast<std::ptrdiff_t>(own), words.end());
-    if (!command.empty() && command.front() == "--") command.erase(command.begin());
-    app.parse(std::vector<std::string>(words.rend() - static_cast<std::ptrdiff_t>(own), words.rend()));
-    check(flags);
-    if (command.empty()) throw CLI::RequiredError("a program");
-  } catch (CLI::Success const& wanted) {  // --help and --version
-    return app.exit(wanted);
-  } catch (CLI::ParseError const& error) {
-    std::cerr << "prrun: " << error.what() << "\n" << usage << "\nTry: prrun --help\n";
-    return wrong_usage;
-  }
+  Words command;
+  declare(line.flags(), flags);
+  if (auto const code = line.parse(words, true, command, [&] { check(flags); })) return *code;
   try {
     auto const* const path = std::getenv("PATH");
     flags.job.program = find_program(command.front(), path == nullptr ? "" : path, own_folder()).value();
@@ -242,3 +183,5 @@ int main(int argc, char** argv) {
   }
   return run_guarded([&] { return run(flags); });
 }
+
+}  // namespace prrun

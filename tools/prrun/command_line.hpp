@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command lines of prrun have in common: two spellings of a flag, help that begins with examples, numbers
+// with bounds, and a program behind the flags whose own flags are left alone.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <prdist/core/text.hpp>
+
+#include "commands.hpp"
+
+namespace prrun {
+
+inline constexpr int wrong_usage = 64;
+
+/// Both spellings of a flag: Paddle's underscores and the usual hyphens.
+[[nodiscard]] std::string spelled(std::string name);
+
+/// A check that the text is a number from `least` to `most`; `what` says of what.
+template <class Number>
+[[nodiscard]] CLI::Validator within(Number least, Number most, std::string_view what) {
+  return CLI::Validator(
+      [=](std::string const& text) {
+        auto number = least;
+        if (prdist::parse_number(text, number) && number >= least && number <= most) return std::string();
+        return prdist::concat("'", text, "' is not ", what, " from ", least, " to ", most);
+      },
+      "");
+}
+
+[[nodiscard]] inline CLI::Validator seconds() {
+  return within(0.0, 31'536'000.0, "a number of seconds");
+}
+[[nodiscard]] inline std::chrono::milliseconds millis(double seconds) {
+  return std::chrono::milliseconds(static_cast<long>(seconds * 1000));
+}
+
+/// A command's flags and how it is used. The usage is shown in its help and behind every complaint.
+class CommandLine {
+ public:
+  CommandLine(std::string description, std::string notes, std::string usage, std::string help_command);
+
+  [[nodiscard]] CLI::App& flags() { return app_; }
+
+  /// The program and its arguments behind the flags. An exit code instead when there is nothing left to do: help was
+  /// shown, or a complaint. `check` may throw CLI::ValidationError for what one flag alone does not tell.
+  template <class Check>
+  [[nodiscard]] std::optional<int> parse(Words const& words, bool needs_program, Words& program, Check&& check) {
+    try {
+      program = take(words);
+      check();
+      if (needs_program && program.empty()) throw CLI::RequiredError("a program");
+      if (!needs_program && !program.empty()) {
+        throw CLI::ParseError(prdist::concat("'", program.front(), "' is not wanted here"), wrong_usage);
+      }
+    } catch (CLI::Success const& wanted) {  // --help and --version
+      return app_.exit(wanted);
+    } catch (CLI::ParseError const& error) {
+      return complain(error.what());
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] std::optional<int> parse(Words const& words, bool needs_program, Words& program) {
+    return parse(words, needs_program, program, [] {});
+  }
+
+  /// What was wrong at the last parse(), for a termination log; empty after success.
+  [[nodiscard]] std::string const& complaint() const { return complaint_; }
+
+ private:
+  /// Parses what is ours, up to -- or the program's name, and returns the rest.
+  [[nodiscard]] Words take(Words const& words);
+  [[nodiscard]] int complain(std::string_view what);
+
+  CLI::App app_;
+  std::string usage_;
+  std::string help_command_;
+  std::string complaint_;
+};
+
+}  // namespace prrun

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of prrun. Each takes the words behind its name and returns the exit code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace prrun {
+
+using Words = std::vector<std::string>;
+
+int run_here(Words const& words);  ///< without a command: a whole job on this machine
+int run_k8s(Words const& words);
+int run_mpi(Words const& words);
+int run_probe(Words const& words);
+int run_version(Words const& words);
+int run_check(Words const& words);
+
+}  // namespace prrun
