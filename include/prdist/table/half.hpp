@@ -88,9 +88,9 @@ template <class Format>
 [[gnu::always_inline]] inline void expand(std::uint16_t const* in, float* out, std::size_t count) {
   in_eights(
       count, [&](std::size_t i, std::size_t n) __attribute__((always_inline)) {
-        Half8 half{};
-        std::memcpy(&half, in + i, n * sizeof *in);
-        Bits8 bits = __builtin_convertvector(half, Bits8);
+        Half8 packed{};
+        std::memcpy(&packed, in + i, n * sizeof *in);
+        Bits8 bits = __builtin_convertvector(packed, Bits8);
         Format::expand(bits);
         std::memcpy(out + i, &bits, n * sizeof *out);
       });
@@ -104,8 +104,8 @@ template <class Format>
         std::memcpy(&bits, in + i, n * sizeof *in);
         draw(random, noise, i);
         Format::round(bits, random);
-        Half8 const half = __builtin_convertvector(bits, Half8);
-        std::memcpy(out + i, &half, n * sizeof *out);
+        Half8 const packed = __builtin_convertvector(bits, Half8);
+        std::memcpy(out + i, &packed, n * sizeof *out);
       });
 }
 
