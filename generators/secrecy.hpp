@@ -5,6 +5,8 @@
 
 #include <string_view>
 
+#include "diagnostic.hpp"
+#include "node.hpp"
 #include "source.hpp"
 
 namespace prdist::gen {
@@ -15,8 +17,12 @@ namespace prdist::gen {
 /// Whether a variable's value is one: by its name, or because it is an address with a password in it.
 [[nodiscard]] bool holds_secret(std::string_view name, std::string_view value);
 
-/// Whether the line of `where` holds a secret, or belongs to a key above it whose value is one. Works on the text
-/// alone, so that lines of a file that is not YAML are kept back, too.
+/// Whether the line of `where` holds a secret, belongs to a key above it whose value is one, or names an anchor that
+/// such a line names, too. Works on the text alone, so that lines of a file that is not YAML are kept back, too.
 [[nodiscard]] bool secret_line(Where const& where);
+
+/// Keeps values that an anchor ties to a secret key out of all that `diagnostics` says from now on: they may stand at
+/// other keys as well, whose faults are told with the value.
+void hide_shared_secrets(Node const& document, Diagnostics& diagnostics);
 
 }  // namespace prdist::gen

@@ -11,6 +11,8 @@
 #include <sstream>
 #include <utility>
 
+#include "secrecy.hpp"
+
 namespace prdist::gen {
 
 namespace {
@@ -119,6 +121,10 @@ class Builder : public YAML::EventHandler {
   /// yaml-cpp takes the end of the file for the end of a quote.
   void check_closed(std::size_t begin, Where const& at) {
     auto const& text = source_->text;
+    // An anchor or a tag stands in front of the quote, and the place is theirs.
+    while (begin < text.size() && (text[begin] == '&' || text[begin] == '!')) {
+      begin = text.find_first_not_of(" \t\r\n", text.find_first_of(" \t\r\n", begin));
+    }
     if (begin >= text.size() || (text[begin] != '"' && text[begin] != '\'')) return;
     auto const quote = text[begin];
     for (auto i = begin + 1; i < text.size(); ++i) {
@@ -170,8 +176,17 @@ class Builder : public YAML::EventHandler {
     auto done = std::move(open_.back());
     open_.pop_back();
     if (options_.foreign) merge(done.node);
-    if (done.anchor != 0) anchors_[done.anchor] = {done.node, done.size};
+    if (done.anchor != 0) {
+      share(done.node);
+      anchors_[done.anchor] = {done.node, done.size};
+    }
     place(std::move(done.node), done.size);
+  }
+
+  static void share(Node& node) {
+    node.shared = true;
+    for (auto& item : node.items) share(item);
+    for (auto& entry : node.entries) share(entry.key), share(entry.value);
   }
 
   /// Moves what stands below '<<' up, where the map has no such key of its own.
@@ -199,7 +214,10 @@ class Builder : public YAML::EventHandler {
   void finish(Node node, YAML::anchor_t anchor) {
     Size const size{1, node.text.size()};
     count(size, node.where);
-    if (anchor != 0) anchors_[anchor] = {node, size};
+    if (anchor != 0) {
+      share(node);
+      anchors_[anchor] = {node, size};
+    }
     place(std::move(node), size);
   }
 
@@ -241,8 +259,9 @@ class Builder : public YAML::EventHandler {
 
   void duplicate(Open& parent, std::size_t index, Node node) {
     auto& old = parent.node.entries[index];
-    auto const message =
-        concat("the key '", parent.key.text, "' stands here a second time; the first is in line ", old.key.where.line);
+    // An alias may bring a secret.
+    auto const message = concat("the key ", parent.key.shared ? "of this alias" : concat("'", parent.key.text, "'"),
+                                " stands here a second time; the first is in line ", old.key.where.line);
     if (options_.last_duplicate_wins) {
       diagnostics_.warning("PR004", parent.key.where, concat(message, "; the last one counts"),
                            "take one of them away");
@@ -360,6 +379,7 @@ std::optional<Node> read_yaml(SourcePtr const& source, ReadOptions const& option
                       "give each job a file of its own; prgen reads several files");
     return std::nullopt;
   }
+  hide_shared_secrets(documents->front(), diagnostics);
   return std::move(documents->front());
 }
 

@@ -76,6 +76,45 @@ TEST(Secrecy, NoDiagnosticShowsALineWithASecret) {
   }
 }
 
+/// An anchor ties the value of an innocent key to a secret one; each file has a fault at the former.
+TEST(Secrecy, NoDiagnosticShowsASecretBehindAnAnchor) {
+  for (auto const& [extra, code] : std::vector<std::pair<std::string, std::string>>{
+           {"    memory: &p hunter2\n    env: {DB_PASSWORD: *p}\n", "PR012"},
+           {"    env: {DB_PASSWORD: &p hunter2}\n    memory: *p\n", "PR012"},
+           {"    env: {DB_PASSWORD: &p hunter2}\n    scheduling: *p\n", "PR006"},
+           {"    env: {DB_PASSWORD: &p hunter2}\n    discovery: *p\n", "PR009"},
+           {"    env: {DB_PASSWORD: &p hunter2}\n    *p : 1\n", "PR006"},
+           {"    env: {DB_PASSWORD: &p hunter2}\n    *p : 1\n    *p : 2\n", "PR004"},
+           {"    memory: &p {a: hunter2}\n    env: {DB_PASSWORD: *p}\n", "PR007"},
+           {"    memory: &p\n      a: hunter2\n    ak: *p\n", "PR007"},
+           {"    memory: &p\n    - &q hunter2\n    grace: &r [*q]\n    ak: *r\n", "PR007"},
+           {"    queue: &p 'hunter2\n    ak: *p\n", "PR001"},
+           {"    memory: &p hunter2: x\n    ak: *p\n", "PR001"}}) {
+    for (auto const* const form : {"text", "json", "github", "sarif"}) {
+      auto const ran = prgen({"check", "-", std::string("--diagnostics=") + form}, good(extra));
+      EXPECT_EQ(ran.code, 1);
+      EXPECT_TRUE(holds(ran.err, code)) << extra;
+      EXPECT_EQ(ran.err.find("hunter2"), std::string::npos) << extra << ran.err;
+    }
+  }
+  auto const said = prgen({"check", "-"}, good("    memory: &p hunter2\n    env: {DB_PASSWORD: *p}\n")).err;
+  EXPECT_TRUE(holds(said, "submit.memory: '***' is not a quantity"));
+}
+
+TEST(Secrecy, AnchorsThatHoldNoSecretAreShown) {
+  auto const ran = prgen({"check", "-"}, good("    memory: &p 4GiB\n    storage: *p\n    env: {DB_PASSWORD: x}\n"));
+  EXPECT_TRUE(holds(ran.err, "memory: &p 4GiB"));
+  EXPECT_TRUE(holds(ran.err, "storage: *p"));
+  EXPECT_TRUE(holds(ran.err, "'4GiB' is not a quantity"));
+}
+
+TEST(Secrecy, ManyAnchorsCostLittle) {
+  std::string file = "a: &p 1\n";
+  for (int i = 0; i < 40'000; ++i) file += "b" + std::to_string(i) + ": *p\n";
+  auto const ran = prgen({"check", "-", "--max-errors=0"}, file);
+  EXPECT_EQ(ran.code, 1);
+}
+
 TEST(Secrecy, OtherLinesAreShown) {
   for (auto const& [extra, line] : std::vector<std::pair<std::string, std::string>>{
            {"    volumes: [{name: a, mount: a, secret: s}]\n", "secret: s"},
