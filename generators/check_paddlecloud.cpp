@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <prdist/core/text.hpp>
 
+#include "check_job.hpp"
 #include "check_values.hpp"
 #include "defaults.hpp"
 #include "names.hpp"

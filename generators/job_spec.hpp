@@ -99,6 +99,8 @@ struct JobSpec {
   [[nodiscard]] bool parameter_servers() const { return mode.value == "ps"; }
   /// Whether the file speaks of Paddle's v2 clusters, in which every node runs a server and a trainer.
   [[nodiscard]] bool v2_cluster() const { return train_config_dir.given; }
+  /// Whether that holds for the pods as well: it does unless the file counts servers of their own.
+  [[nodiscard]] bool every_pod_is_both() const { return v2_cluster() && parameter_servers() && !server_num.given; }
 };
 
 }  // namespace prdist::gen

@@ -5,7 +5,7 @@
 #include <array>
 #include <prdist/core/text.hpp>
 
-#include "check_values.hpp"
+#include "check_job.hpp"
 #include "keys.hpp"
 #include "target.hpp"
 

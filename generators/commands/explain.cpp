@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // explain and completion.
+#include <algorithm>
+#include <iterator>
 #include <prdist/core/text.hpp>
 
 #include "../catalogue.hpp"
@@ -39,6 +41,11 @@ int explain_command(Context& context) {
   for (auto const& word : context.invocation.words) {
     std::string code;
     for (auto const c : word) code += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    if (std::find(std::begin(retired_codes), std::end(retired_codes), code) != std::end(retired_codes)) {
+      context.out += concat(context.out.empty() ? "" : "\n", code,
+                            ": retired\n\nNo message carries this number, and none will.\n");
+      continue;
+    }
     auto const* const entry = find_code(code);
     if (entry == nullptr) {
       context.diagnostics.error({}, {}, concat("there is no code '", word, "'"), "prgen explain lists all");

@@ -40,9 +40,9 @@ Json replica(JobSpec const& job, PodRole role, std::int64_t count) {
     env = without_operators_own(common_env(job, ""), job.intranet.value == "Service");
   }
   auto pod = pod_data(job, role, std::move(env));
-  pod["container"] = "paddle";  // both operators look for this name
-  pod["restart_policy"] = "";   // each has a rule of its own
-  if (kubeflow && job.collective()) pod["port"] = job.port.value;
+  pod["containers"][0]["name"] = "paddle";  // both operators look for this name
+  pod["restart_policy"] = "";               // each has a rule of its own
+  if (kubeflow && job.collective()) pod["containers"][0]["port"] = job.port.value;
   return {{"replicas", count}, {"pod", std::move(pod)}};
 }
 

@@ -164,13 +164,25 @@ Json command_of(JobSpec const& job, std::string_view launcher_command) {
   return command;
 }
 
-Json pod_data(JobSpec const& job, PodRole role, Json env) {
+namespace {
+
+std::string_view component_of(PodRole role) {
+  return role == PodRole::server ? "pserver" : role == PodRole::trainer ? "trainer" : "job";
+}
+
+Json container_of(JobSpec const& job, PodRole role, Json env) {
   append_user_env(job, env);
+  return {{"name", component_of(role)},
+          {"env", std::move(env)},
+          {"port", role != PodRole::trainer && job.parameter_servers() ? job.port.value : 0},
+          {"port_name", job.parameter_servers() ? "pserver" : "trainer"},
+          {"resources", resources_of(job, role)}};
+}
+
+Json pod_of(JobSpec const& job, std::string_view component, Json role_labels, Json containers) {
   auto labels = labels_of(job);
   // PaddleRec's labels, with the job's own name where it has a constant that mixes two jobs of one namespace.
-  if (role == PodRole::server) labels["paddle-job-pserver"] = job.job_name.value;
-  if (role == PodRole::trainer) labels["paddle-job"] = job.job_name.value;
-  auto const component = role == PodRole::server ? "pserver" : role == PodRole::trainer ? "trainer" : "job";
+  for (auto const& label : role_labels) labels[label.get<std::string>()] = job.job_name.value;
   labels["app.kubernetes.io/component"] = component;
   auto selector = Json::object();
   for (auto const& [name, value] : job.node_selector.items) selector[name.value] = value.value;
@@ -184,13 +196,10 @@ Json pod_data(JobSpec const& job, PodRole role, Json env) {
   for (auto const& secret : job.image_pull_secrets.items) pull_secrets.push_back(secret.value);
   auto const tag = image_tag(job.image.value);
   return {{"labels", labels},
-          {"container", component},
+          {"containers", std::move(containers)},
           {"image", job.image.value},
           {"pull_policy", tag.empty() || tag == "latest" ? "Always" : "IfNotPresent"},
           {"command", command_of(job, "k8s")},
-          {"env", std::move(env)},
-          {"port", role != PodRole::trainer && job.parameter_servers() ? job.port.value : 0},
-          {"resources", resources_of(job, role)},
           {"probe", job.launcher.value == "prrun"},
           {"volumes", volumes_of(job)},
           {"tolerations", tolerations},
@@ -203,6 +212,24 @@ Json pod_data(JobSpec const& job, PodRole role, Json env) {
           {"subdomain", ""},
           {"scheduler", ""},
           {"restart_policy", "Never"}};
+}
+
+constexpr auto server_label = "paddle-job-pserver";
+constexpr auto trainer_label = "paddle-job";
+
+}  // namespace
+
+Json pod_data(JobSpec const& job, PodRole role, Json env) {
+  auto labels = Json::array();
+  if (role == PodRole::server) labels.push_back(server_label);
+  if (role == PodRole::trainer) labels.push_back(trainer_label);
+  return pod_of(job, component_of(role), labels, Json::array({container_of(job, role, std::move(env))}));
+}
+
+Json pod_data_of_both(JobSpec const& job, Json server_env, Json trainer_env) {
+  return pod_of(job, "node", Json::array({server_label, trainer_label}),
+                Json::array({container_of(job, PodRole::server, std::move(server_env)),
+                             container_of(job, PodRole::trainer, std::move(trainer_env))}));
 }
 
 Json metadata_of(JobSpec const& job, std::string const& name) {

@@ -35,8 +35,11 @@ void append_user_env(JobSpec const& job, Json& env);
 /// All trainers' endpoints and the pod's own, for pods whose host name is their own name and `suffix`.
 void append_trainer_endpoints(JobSpec const& job, std::string const& middle, std::string const& suffix, Json& env);
 
-/// A pod with safe defaults, its environment `env`.
+/// A pod with safe defaults and one container, its environment `env`.
 [[nodiscard]] Json pod_data(JobSpec const& job, PodRole role, Json env);
+
+/// A pod that is a server and a trainer, a container each.
+[[nodiscard]] Json pod_data_of_both(JobSpec const& job, Json server_env, Json trainer_env);
 
 /// Labels that every object of the job carries.
 [[nodiscard]] Json labels_of(JobSpec const& job);

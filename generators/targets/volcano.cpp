@@ -17,7 +17,7 @@ Json task(JobSpec const& job, PodRole role, std::int64_t count, std::int64_t lea
   // The svc plugin gives a pod its own name as host name; the env plugin's index comes too late to be referred to.
   if (job.collective()) append_trainer_endpoints(job, "-trainer-", "." + job.job_name.value, env);
   auto pod = pod_data(job, role, std::move(env));
-  if (job.collective()) pod["port"] = job.port.value;
+  if (job.collective()) pod["containers"][0]["port"] = job.port.value;
   return {{"name", role == PodRole::server ? "pserver" : "trainer"},
           {"replicas", count},
           {"min_available", least},

@@ -81,6 +81,17 @@ std::vector<std::string> all_codes() {
 INSTANTIATE_TEST_SUITE_P(Catalogue, EveryCode, testing::ValuesIn(all_codes()),
                          [](auto const& given) { return given.param; });
 
+TEST(Checks, RetiredNumbersAreExplainedAndNotUsed) {
+  for (auto const code : retired_codes) {
+    auto const ran = prgen({"explain", std::string(code)});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_TRUE(holds(ran.out, std::string(code) + ": retired\n\nNo message carries this number, and none will.\n"));
+    EXPECT_EQ(find_code(code), nullptr);
+  }
+  // There is no other hole in the numbers.
+  EXPECT_EQ(catalogue().back().code, "PR0" + std::to_string(catalogue().size() + std::size(retired_codes)));
+}
+
 TEST(Checks, ACleanFileHasNothingSaidAboutIt) {
   EXPECT_EQ(found(good()), "");
 }

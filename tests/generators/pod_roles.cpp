@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 
 using Variables = std::map<std::string, std::string>;
 
+/// A container, rather: pods of Paddle v2 have two.
 struct Pod {
   std::string host;
   Variables env;
@@ -35,7 +36,7 @@ std::string expanded(std::string text, Variables const& above) {
   return text;
 }
 
-/// A container's environment as the kubelet makes it, for the pod of this index.
+/// A container's environment as the kubelet makes it.
 Variables environment_of(Json const& container, std::map<std::string, std::string> const& fields) {
   Variables env;
   for (auto const& entry : container["env"]) {
@@ -56,14 +57,16 @@ void add_pods(Json const& spec, std::string const& name, std::string const& suff
   for (std::int64_t i = 0; i < count; ++i) {
     auto const index = std::to_string(i);
     auto const host = concat(name, '-', index);
-    auto env = environment_of(spec["containers"][0],
-                              {{"metadata.name", host},
-                               {"metadata.namespace", "default"},
-                               {"status.podIP", "10.0.0." + std::to_string(pods.size() + 1)},
-                               {"metadata.annotations['batch.kubernetes.io/job-completion-index']", index},
-                               {"metadata.labels['training.kubeflow.org/replica-index']", index}});
-    if (!index_variable.empty()) env[index_variable] = index;
-    pods.push_back({host + suffix, std::move(env)});
+    auto const address = "10.0.0." + std::to_string(pods.size() + 1);
+    for (auto const& container : spec["containers"]) {
+      auto env = environment_of(container, {{"metadata.name", host},
+                                            {"metadata.namespace", "default"},
+                                            {"status.podIP", address},
+                                            {"metadata.annotations['batch.kubernetes.io/job-completion-index']", index},
+                                            {"metadata.labels['training.kubeflow.org/replica-index']", index}});
+      if (!index_variable.empty()) env[index_variable] = index;
+      pods.push_back({host + suffix, std::move(env)});
+    }
   }
 }
 

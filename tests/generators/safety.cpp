@@ -123,6 +123,37 @@ TEST(Safety, TheLaunchContractsExitCodesEndAJob) {
   EXPECT_EQ(aborting, (std::set<std::int64_t>{64, 78, 124}));
 }
 
+/// The document's nodes are servers and trainers at once, and its Job has as many pods as nodes.
+TEST(Safety, ANodeOfPaddleV2IsOnePod) {
+  auto const v2 = [](std::string const& extra) {
+    return with(good(extra), "  submit:\n    server_num: 2\n", "  train_config_dir: recommendation\n  submit:\n");
+  };
+  auto const job = documents_of(prgen({"-"}, v2("")).out).back();
+  EXPECT_EQ(job["spec"]["completions"], 2);
+  EXPECT_EQ(job["spec"]["parallelism"], 2);
+  EXPECT_FALSE(job["spec"].contains("successPolicy"));
+  auto const& containers = job["spec"]["template"]["spec"]["containers"];
+  ASSERT_EQ(containers.size(), 2U);
+  EXPECT_EQ(containers[0]["name"], "pserver");
+  EXPECT_EQ(containers[1]["name"], "trainer");
+  for (auto const& container : containers) {
+    EXPECT_EQ(container["securityContext"]["allowPrivilegeEscalation"], false);
+    EXPECT_EQ(container["volumeMounts"], containers[0]["volumeMounts"]);
+    EXPECT_TRUE(container["resources"]["limits"].contains("memory"));
+  }
+  EXPECT_TRUE(containers[0].contains("ports"));
+  EXPECT_FALSE(containers[1].contains("ports"));
+  auto const plan = prgen({"plan", "-"}, v2("")).out;
+  EXPECT_TRUE(holds(plan, "pods          2: 2 servers, 2 trainers"));
+  EXPECT_TRUE(holds(plan, "longest name  ctr-1,"));
+  EXPECT_TRUE(holds(plan, "requests      8 cores"));
+  // Older clusters need nothing else, and servers that are counted have pods of their own.
+  EXPECT_EQ(prgen({"-", "--kube-version", "1.30"}, v2("")).err.find("success policy"), std::string::npos);
+  EXPECT_EQ(documents_of(prgen({"-"}, v2("    server_num: 2\n")).out).back()["spec"]["completions"], 4);
+  EXPECT_TRUE(holds(prgen({"-"}, with(v2(""), "  train_config", "  launcher: none\n  train_config")).err,
+                    "kubectl delete job ctr\n"));
+}
+
 TEST(Safety, TheNetworkPolicyLetsTheJobsOwnPodsIn) {
   for (auto const& object : objects("k8s_every_key")) {
     if (object["kind"] != "NetworkPolicy") continue;
