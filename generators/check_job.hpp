@@ -11,6 +11,9 @@
 
 namespace prdist::gen {
 
+/// Commands that cannot be run, or hold a secret.
+void check_commands(JobSpec const& job, std::string const& target, Options const& options, Diagnostics& diagnostics);
+
 /// What an apiserver or a scheduler would refuse; fills in the elastic range.
 void check_kubernetes(JobSpec& job, std::string const& target, Options const& options, Diagnostics& diagnostics);
 

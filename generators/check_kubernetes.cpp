@@ -28,6 +28,20 @@ void check_elastic(JobSpec& job, Diagnostics& diagnostics) {
   fill(job.elastic_max, trainers);
 }
 
+/// Requests above limits are refused by the apiserver, in words about Go structs.
+void check_cpu_limits(JobSpec const& job, Diagnostics& diagnostics) {
+  auto const check = [&](Text const& request, Text const& limit) {
+    auto const least = parse_quantity(request.value);
+    auto const most = limit.value.empty() ? std::nullopt : parse_quantity(limit.value);
+    if (!least || !most || *most >= *least) return;
+    diagnostics.error("PR014", limit.where,
+                      concat("the limit ", limit.value, " is below the ", request.value, " cores requested"),
+                      concat("write ", request.value, " or more, or a smaller cpu"));
+  };
+  check(job.server_cpu, job.server_cpu_limit);
+  check(job.trainer_cpu, job.trainer_cpu_limit);
+}
+
 /// The original asks for one core and 1Gi of both, whatever the limits are; less than that hangs for ever.
 void check_legacy_limits(JobSpec const& job, Diagnostics& diagnostics) {
   auto const at_least = [&](Text const& limit, std::string const& request) {
@@ -63,6 +77,9 @@ void check_kubernetes(JobSpec& job, std::string const& target, Options const& op
   check_secrets(job, diagnostics);
   check_volumes(job, options, diagnostics);
   check_placement(job, diagnostics);
+  check_metadata(job, diagnostics);
+  check_security(job, options, diagnostics);
+  check_cpu_limits(job, diagnostics);
   check_elastic(job, diagnostics);
   check_ports(job, options.profile == Profile::safe, diagnostics);
   if (target == "paddlejob") check_paddlejob(job, options, diagnostics);
@@ -76,9 +93,10 @@ void check_kubernetes(JobSpec& job, std::string const& target, Options const& op
             "add namespace: NAME, or -n NAME; discovery: dns needs no rights", diagnostics);
   }
   if (options.kube_minor < 24 && target == "k8s" && options.profile == Profile::safe) {
-    diagnostics.error("PR027", at({}, "--kube-version"),
-                      concat("Kubernetes 1.", options.kube_minor, " has no Indexed Jobs"),
-                      "1.24 is the first; for older clusters render --backend volcano");
+    diagnostics.error(
+        "PR027", at({}, "--kube-version"),
+        concat("Indexed Jobs are stable since Kubernetes 1.24, and the cluster has 1.", options.kube_minor),
+        "for older clusters render --backend volcano");
   }
   if (target == "volcano" && job.queue.value == "root") {
     diagnostics.error("PR011", job.queue.where, "the queue 'root' holds the others and takes no jobs",
@@ -92,16 +110,14 @@ void check_kubernetes(JobSpec& job, std::string const& target, Options const& op
         concat("the longest name made of it, ", name, ", has ", name.size(), " characters; 63 is the most"),
         concat("take ", name.size() - 63, " away"));
   }
-  if (job.launcher.value == "none" && target == "volcano" && options.profile == Profile::safe) {
-    diagnostics.error("PR023", job.launcher.where, "pods of a Volcano Job learn their ids from prrun",
-                      "take the key away, or render backend k8s, whose pods need no launcher");
-  }
 }
 
 bool one_indexed_job(JobSpec const& job, Options const& options) {
   return job.parameter_servers() && !job.every_pod_is_both() && options.kube_minor >= 31 &&
-         job.launcher.value == "prrun" && job.gpus.value == 0 && job.server_cpu.value == job.trainer_cpu.value &&
-         job.server_memory.value == job.trainer_memory.value && job.server_storage.value == job.trainer_storage.value;
+         job.launcher.value == "prrun" && job.gpus.value == 0 && !job.server_command.given &&
+         !job.trainer_command.given && job.server_cpu_limit.value == job.trainer_cpu_limit.value &&
+         job.server_cpu.value == job.trainer_cpu.value && job.server_memory.value == job.trainer_memory.value &&
+         job.server_storage.value == job.trainer_storage.value;
 }
 
 std::string longest_name(JobSpec const& job, std::string const& target, Options const& options) {

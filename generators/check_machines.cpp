@@ -36,6 +36,7 @@ void check_machines(JobSpec& job, Diagnostics& diagnostics) {
     if (!job.slots.given) job.slots.value = (ranks + hosts - 1) / hosts;
   }
   check_folder(job.job_name, diagnostics);
+  if (job.test_cluster.value == "true") check_label(job.job_name, diagnostics);
   if (job.hpc.given) {
     // submit.sh would hand over empty words, which qsub_f takes for the names of files.
     auto const need = [&](Text const& text, std::string const& path, std::string const& what, std::string const& help) {

@@ -74,7 +74,7 @@ void check_paddlejob(JobSpec const& job, Options const& options, Diagnostics& di
       diagnostics.error("PR023", where,
                         "paddle-operator tells the pods of an elastic job neither the servers nor their number",
                         "take elastic away, or write mode: collective; Volcano Jobs take elastic with servers");
-    } else {
+    } else if (!job.env.get("PADDLE_ELASTIC_SERVER").given) {
       diagnostics.note("trainers of an elastic PaddleJob find each other in etcd",
                        "name it by submit.env: {PADDLE_ELASTIC_SERVER: HOST:2379}");
     }

@@ -24,6 +24,10 @@ void check_env(JobSpec const& job, Options const& options, Diagnostics& diagnost
 void check_secrets(JobSpec const& job, Diagnostics& diagnostics);
 void check_volumes(JobSpec const& job, Options const& options, Diagnostics& diagnostics);
 void check_placement(JobSpec const& job, Diagnostics& diagnostics);
+/// Labels and annotations of the user's.
+void check_metadata(JobSpec const& job, Diagnostics& diagnostics);
+/// Users, groups and folders; warns where a key leaves Pod Security 'restricted'.
+void check_security(JobSpec const& job, Options const& options, Diagnostics& diagnostics);
 void check_hosts(JobSpec const& job, Diagnostics& diagnostics);
 /// `on_one_host`: how many servers share a host's ports.
 void check_ports(JobSpec const& job, bool needs_root_below_1024, Diagnostics& diagnostics,

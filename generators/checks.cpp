@@ -22,13 +22,17 @@ std::string choose_target(JobSpec& job, Options const& options, Diagnostics& dia
   auto target = options.backend.empty() ? job.backend.value : options.backend;
   if (target.empty()) {
     if (!job.backend.given) {
-      missing(job, "backend", "the cluster that shall run the job",
-              "write backend: k8s, volcano, paddlejob, mpi, paddlecloud or local", diagnostics);
+      missing(job, "backend", "the cluster that shall run the job", concat("write backend: ", target_list()),
+              diagnostics);
     }
     return {};
   }
   if (target != "k8s") return target;
   if (job.scheduler.value == "volcano" && options.backend.empty()) return "volcano";
+  if (job.scheduler.value == "volcano" && options.profile == Profile::safe) {
+    diagnostics.warning("PR022", job.scheduler.where, "--backend k8s renders plain Kubernetes objects all the same",
+                        "leave --backend out, or write --backend volcano, for a Volcano Job");
+  }
   bool const open = options.backend.empty() && !job.scheduler.given;
   if (options.profile == Profile::legacy && !job.v2_cluster()) {
     if (open) diagnostics.note("--profile legacy renders the Volcano Job that PaddleRec made of this file");
@@ -78,50 +82,50 @@ void choose_mode(JobSpec& job, std::string const& target, Diagnostics& diagnosti
   }
 }
 
+/// What the table says of keys that are left out.
+void fill_standards(JobSpec& job, std::string const& target) {
+  for (auto const& key : keys()) {
+    if (!key.plain_standard() || !key.is_for(target)) continue;
+    if (auto const* const text = std::get_if<Text JobSpec::*>(&key.member)) fill(job.**text, std::string(key.standard));
+    if (auto const* const number = std::get_if<Number JobSpec::*>(&key.member); number != nullptr) {
+      std::int64_t value = 0;
+      if (parse_number(key.standard, value)) fill(job.**number, value);
+    }
+  }
+}
+
+/// What other values decide.
 void fill_defaults(JobSpec& job, std::string const& target) {
-  fill(job.launcher, "prrun");
-  fill(job.discovery, "dns");
-  fill(job.scheduler, "default");
-  fill(job.queue, "default");
-  fill(job.job_path, "/home/jobpath");
-  fill(job.memory, "4Gi");
-  fill(job.storage, "10Gi");
+  // Nobody can watch a program whose name only the image knows.
+  if (bare_entrypoint(job)) fill(job.launcher, "none");
   if (!job.cpu.given) {
     job.cpu.value = concat(job.model.threads.given ? job.model.threads.value : 2);
     job.cpu.where = job.model.threads.where;
   }
   fill(job.server_cpu, job.cpu);
+  fill(job.server_cpu_limit, job.cpu_limit);
   fill(job.server_memory, job.memory);
   fill(job.server_storage, job.storage);
   fill(job.trainer_cpu, job.cpu);
+  fill(job.trainer_cpu_limit, job.cpu_limit);
   fill(job.trainer_memory, job.memory);
   fill(job.trainer_storage, job.storage);
-  fill(job.gpu_resource, "nvidia.com/gpu");
   fill(job.port, target == "paddlejob" ? 36000 : job.v2_cluster() || target == "mpi" ? 7164 : 30240);
-  fill(job.ports_num, 1);
   fill(job.ports_num_for_sparse, target == "mpi" || job.v2_cluster() ? 1 : 0);
-  fill(job.nics, "eth0");
-  fill(job.max_restart, 3);
-  fill(job.grace, 120);
-  fill(job.ttl, 86400);
-  fill(job.intranet, "PodIP");
-  fill(job.clean_pod_policy, "OnCompletion");
-  fill(job.paddlejob_api, "batch.paddlepaddle.org");
-  fill(job.mpi, "openmpi");
-  fill(job.slots, 0);
 }
 
 void secrets_in_clear(JobSpec const& job, std::string const& target, Diagnostics& diagnostics) {
-  auto const warn = [&](Text const& text, std::string const& variable) {
+  auto const warn = [&](Text const& text, std::string const& instead) {
     if (!text.given || text.value.empty()) return;
-    diagnostics.warning("PR017", text.where, "a secret stands in the file; it is not written anywhere",
-                        concat("take it out and set ", variable, " where the job is submitted"));
+    diagnostics.warning(
+        "PR017", text.where, "a secret stands in the file; it is not written anywhere",
+        instead.empty() ? concat("take it out: ", target, " has no use for it") : concat("take it out and ", instead));
   };
-  if (target == "paddlecloud" || target == "mpi") warn(job.fs_ugi, "FS_UGI");
-  if (target == "paddlecloud") {
-    warn(job.ak, "PADDLECLOUD_AK");
-    warn(job.sk, "PADDLECLOUD_SK");
-  }
+  // Where the target knows no such key, nobody will look for the variable, either.
+  bool const cloud = target == "paddlecloud";
+  warn(job.fs_ugi, cloud || target == "mpi" ? "set FS_UGI where the job is submitted" : "");
+  warn(job.ak, cloud ? "set PADDLECLOUD_AK where the job is submitted" : "");
+  warn(job.sk, cloud ? "set PADDLECLOUD_SK where the job is submitted" : "");
 }
 
 /// Flags and escapes in quoted values can bring in what no manifest can carry.
@@ -150,29 +154,34 @@ void check_quantities(JobSpec const& job, Diagnostics& diagnostics) {
                                  &job.trainer_memory, &job.trainer_storage}) {
     check_quantity(*text, true, diagnostics);
   }
-  for (auto const* const text : {&job.cpu, &job.server_cpu, &job.trainer_cpu})
+  for (auto const* const text :
+       {&job.cpu, &job.server_cpu, &job.trainer_cpu, &job.cpu_limit, &job.server_cpu_limit, &job.trainer_cpu_limit}) {
     check_quantity(*text, false, diagnostics);
+  }
 }
 
 }  // namespace
 
 std::string complete(JobSpec& job, Options const& options, Diagnostics& diagnostics) {
+  if (!options.backend.empty() && find_target(options.backend) == nullptr) {
+    diagnostics.error("PR009", at({}, "--backend"), concat("'", options.backend, "' is not known"),
+                      concat("one of: ", target_list()));
+    return {};
+  }
   if (!options.name_space.empty()) job.name_space = {options.name_space, true, at({}, "-n")};
   if (!options.command.empty()) {
     job.command = {{}, true, at({}, "--")};
     for (auto const& word : options.command) job.command.items.push_back({word, true, at({}, "--")});
   }
   auto target = choose_target(job, options, diagnostics);
+  fill_standards(job, target);
   if (target != "paddlecloud") {
     choose_mode(job, target, diagnostics);
     fill_defaults(job, target);
   }
   check_text(job, diagnostics);
   check_quantities(job, diagnostics);
-  if (job.command.given && (job.command.items.empty() || job.command.items.front().value.empty())) {
-    diagnostics.error("PR008", job.command.where, "the command is empty",
-                      "write the program and its arguments as a list");
-  }
+  check_commands(job, target, options, diagnostics);
   if (on_kubernetes(target)) check_kubernetes(job, target, options, diagnostics);
   if (target == "mpi") check_machines(job, diagnostics);
   if (target == "local") check_local(job, diagnostics);

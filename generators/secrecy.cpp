@@ -63,6 +63,8 @@ Line examined(std::string_view text) {
     auto next = i;
     while (next < text.size() && (text[next] == ' ' || text[next] == '"' || text[next] == '\'')) ++next;
     bool const named = next < text.size() && (text[next] == ':' || text[next] == '=');
+    // A flag of a command has its value in the next word.
+    if (word.starts_with("--") && sounds_secret(word)) line.secret = true;
     if (named && (word == "secrets" || word == "volumes")) line.names_secrets = true;
     if (named && word == "secret") {
       line.only_word = true;
@@ -183,6 +185,39 @@ bool holds_secret(std::string_view name, std::string_view value) {
   // GOOGLE_APPLICATION_CREDENTIALS and its like name a file, BUILD_PWD a folder.
   bool const path = value.front() == '/' && (name.ends_with("CREDENTIALS") || name.ends_with("PWD"));
   return address_with_password(value) || (sounds_secret(name) && !path);
+}
+
+bool secret_word(std::string_view word, std::string_view next) {
+  if (address_with_password(word)) return true;
+  auto const equals = word.find('=');
+  auto name = word.substr(0, equals);
+  bool const flag = name.starts_with('-');
+  while (name.starts_with('-')) name.remove_prefix(1);
+  auto const value = equals == std::string_view::npos ? (flag ? next : std::string_view{}) : word.substr(equals + 1);
+  bool const other_flag = equals == std::string_view::npos && value.starts_with('-');
+  if (value.empty() || value.starts_with('$') || other_flag) return false;
+  return secret_key(name) || holds_secret(name, value);
+}
+
+std::vector<FoundSecret> find_secrets(Node const& document) {
+  std::vector<FoundSecret> found;
+  for (auto const& item : document.items) {
+    auto below = find_secrets(item);
+    found.insert(found.end(), below.begin(), below.end());
+  }
+  for (auto const& [key, value] : document.entries) {
+    if (value.kind != Node::Kind::scalar) {
+      auto below = find_secrets(value);
+      found.insert(found.end(), below.begin(), below.end());
+      continue;
+    }
+    bool const named = secret_key(key.text) && !value.text.empty();
+    if (!value.text.starts_with('$') && (named || holds_secret(key.text, value.text))) {
+      auto const end = key.text.size() < 5 ? key.text : key.text.substr(key.text.size() - 5);
+      found.push_back({at(key.where, key.text), key.text, end == "token" || end == "TOKEN"});
+    }
+  }
+  return found;
 }
 
 bool secret_line(Where const& where) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "secrecy.hpp"
+#include "yaml_syntax.hpp"
 
 namespace prdist::gen {
 
@@ -312,23 +313,6 @@ bool readable(SourcePtr const& source, ReadOptions const& options, Diagnostics& 
   return true;
 }
 
-/// yaml-cpp names what it wanted; people need what to do.
-std::string syntax_help(std::string const& message, std::string_view line, std::size_t column) {
-  if (column > 1 && column <= line.size() && (line[column - 2] == '"' || line[column - 2] == '\'')) {
-    return "something stands behind the closing quote: put the whole value into quotes, and double those inside it";
-  }
-  if (line.find('\t') != std::string_view::npos) return "a tab cannot indent in YAML: write spaces";
-  if (message.find("end of sequence flow") != std::string::npos) return "close the list with ']'";
-  if (message.find("end of map flow") != std::string::npos) return "close the map with '}'";
-  if (message.find("end of map") != std::string::npos || message.find("illegal map value") != std::string::npos) {
-    return "look at the indentation of this line and the one above, and for a ': ' inside a value that is not quoted";
-  }
-  if (message.find("End of file") != std::string::npos || message.find("EOF") != std::string::npos) {
-    return "a quote is opened and never closed";
-  }
-  return "quote the value if it has characters that mean something in YAML: : # { } [ ] & * ! | > % @";
-}
-
 }  // namespace
 
 std::optional<std::vector<Node>> read_yaml_documents(SourcePtr const& source, ReadOptions const& options,
@@ -345,14 +329,7 @@ std::optional<std::vector<Node>> read_yaml_documents(SourcePtr const& source, Re
   } catch (YAML::Exception const& error) {
     auto const line = static_cast<std::size_t>(error.mark.line < 0 ? 0 : error.mark.line) + 1;
     auto const column = static_cast<std::size_t>(error.mark.column < 0 ? 0 : error.mark.column) + 1;
-    auto message = error.msg;
-    // Behind the colon stands what the file calls it, and a password may begin with '*'.
-    if (message.starts_with("the referenced anchor")) message = message.substr(0, message.find(':'));
-    Where where{source, line, column, 1, {}};
-    // The end of the file is where it was noticed; the bracket is what has to be looked at.
-    if (message.ends_with("flow not found") && builder.innermost().line != 0) where = builder.innermost();
-    diagnostics.error("PR001", where, concat("this is not YAML: ", message),
-                      syntax_help(error.msg, source->line(line), column));
+    report_syntax(source, line, column, error.msg, builder.innermost(), diagnostics);
     return std::nullopt;
   }
   return builder.take();

@@ -173,6 +173,7 @@ int render_command(Context& context) {
   for (auto const& job : jobs) {
     rendered.emplace_back(job, render(job, invocation.options, renderer, context.diagnostics));
   }
+  if (context.diagnostics.failed()) return exit_invalid;  // a target has rules of its own
   if (invocation.output == "files") return write_files(context, rendered);
   auto list = Json::array();
   for (auto const& [job, files] : rendered) {

@@ -17,12 +17,15 @@ constexpr auto completion_index = "metadata.annotations['batch.kubernetes.io/job
 /// A Job named `name` of `count` pods.
 Json job_data(JobSpec const& job, Options const& options, std::string const& name, std::int64_t count, Json pod) {
   pod["subdomain"] = job.job_name.value;
-  return {{"meta", metadata_of(job, name)},
+  return {{"meta", job_metadata_of(job, name)},
           {"count", count},
           {"pod", std::move(pod)},
           {"success_indexes", ""},
+          {"servers", 0},
           {"per_index", options.kube_minor >= 29},
           {"failure_policy", options.kube_minor >= 26},
+          // Before 1.29 the schema asks for the list in every rule, even where it must be empty.
+          {"needs_conditions", options.kube_minor < 29},
           {"backoff", job.max_restart.value * count}};
 }
 
@@ -32,6 +35,7 @@ Json one_job(JobSpec const& job, Options const& options) {
   auto const endpoints = endpoint_list(name + "-", servers, "." + name, job.port.value);
   auto data = job_data(job, options, name, job.pods(), pod_data(job, PodRole::either, common_env(job, endpoints)));
   auto const last = job.pods() - 1;
+  data["servers"] = servers;
   data["success_indexes"] = servers == last ? concat(last) : concat(servers, '-', last);
   return Json::array({data});
 }

@@ -66,8 +66,8 @@ std::vector<File> legacy(TargetInput const& input) {
     words.erase(words.begin());
     data["arguments"] = words;
   }
-  auto roles = Json::array({{{"role", "worker"}, {"replicas", job.trainer_num.value}, {"gpus", job.gpus.value}}});
-  if (job.server_num.value > 0) roles.push_back({{"role", "ps"}, {"replicas", job.server_num.value}, {"gpus", 0}});
+  auto roles = Json::array({{{"server", false}, {"replicas", job.trainer_num.value}, {"gpus", job.gpus.value}}});
+  if (job.server_num.value > 0) roles.push_back({{"server", true}, {"replicas", job.server_num.value}, {"gpus", 0}});
   data["roles"] = roles;
   return {{"paddlejob.yaml", input.renderer.yaml("paddlejob_legacy.yaml", data), false, true}};
 }

@@ -47,11 +47,14 @@ void append_trainer_endpoints(JobSpec const& job, std::string const& middle, std
 /// The data of metadata.yaml.inja.
 [[nodiscard]] Json metadata_of(JobSpec const& job, std::string const& name);
 
+/// The same for the job itself, which also says what wrote it.
+[[nodiscard]] Json job_metadata_of(JobSpec const& job, std::string const& name);
+
 /// Metadata, ConfigMap and account: what templates of Kubernetes objects begin with.
 [[nodiscard]] Json object_data(JobSpec const& job);
 
-/// The program and its arguments, behind the launcher when there is one.
-[[nodiscard]] Json command_of(JobSpec const& job, std::string_view launcher_command);
+/// The program of a role and its arguments, behind the launcher when there is one; none when the image has its own.
+[[nodiscard]] Json command_of(JobSpec const& job, PodRole role, std::string_view launcher_command);
 
 inline constexpr std::string_view config_path = "/etc/prdist/config.yaml";
 

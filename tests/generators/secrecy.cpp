@@ -39,9 +39,9 @@ TEST(Secrecy, NoDiagnosticShowsALineWithASecret) {
     return "backend: PaddleCloud\ncluster_type: mpi\nconfig: {fs_name: a}\nsubmit:\n" + submit;
   };
   for (auto const& [file, code] : std::vector<std::pair<std::string, std::string>>{
-           {good("    ak: hunter2\n"), "PR022"},
-           {good("    ak:\n      hunter2\n"), "PR022"},
-           {good("    ak: |\n      hunter2\n"), "PR022"},
+           {good("    ak: hunter2\n"), "PR017"},
+           {good("    ak:\n      hunter2\n"), "PR017"},
+           {good("    ak: |\n      hunter2\n"), "PR017"},
            {good("    ak: hunter2\n    ak: hunter2\n"), "PR004"},
            {good("    sk: [hunter2]\n"), "PR007"},
            {good("    sk:\n    - hunter2\n"), "PR007"},
@@ -126,6 +126,49 @@ TEST(Secrecy, OtherLinesAreShown) {
     EXPECT_TRUE(holds(ran.err, line + "")) << extra;
     EXPECT_TRUE(holds(ran.err, "^")) << ran.err;
   }
+}
+
+TEST(Secrecy, CommandsAreNoPlaceForASecret) {
+  for (auto const* const command :
+       {"[./train, --password=hunter2]", "[./train, --sk, hunter2]", "[env, DB_PASSWORD=hunter2, ./train]",
+        "[./train, 'mysql://u:hunter2@h']", "[./train, --api-key, hunter2]", "[./train, -token, hunter2]",
+        "\n    - ./train\n    - --sk\n    - hunter2"}) {
+    auto const file = with(good(), "  submit:", std::string("  command: ") + command + "\n  submit:");
+    auto const ran = prgen({"-"}, file);
+    EXPECT_EQ(ran.code, 1) << command;
+    EXPECT_TRUE(holds(ran.err, "a secret stands in the command"));
+    EXPECT_TRUE(holds(ran.err, "submit.secrets"));
+    EXPECT_EQ(ran.err.find("hunter2"), std::string::npos) << ran.err;
+    auto const legacy = prgen({"check", "-", "--profile", "legacy", "--backend", "paddlejob"}, file);
+    EXPECT_EQ(legacy.code, 0) << legacy.err;
+    EXPECT_TRUE(holds(legacy.err, "PR017"));
+  }
+  for (auto const* const command :
+       {"[./train, --password=$(DB_PASSWORD)]", "[./train, --password-file=/run/x]", "[./train, --token]",
+        "[./train, --sk, --verbose]", "[./train, --tokens, '3']", "[./train, token, x]"}) {
+    auto const ran = prgen({"-"}, with(good(), "  submit:", std::string("  command: ") + command + "\n  submit:"));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+  }
+  EXPECT_EQ(prgen({"-", "--", "./train", "--sk", "hunter2"}, good()).code, 1);
+}
+
+TEST(Secrecy, WhatIsPublishedWithConfigYamlIsLookedAt) {
+  auto const with_config = [](std::string const& config) {
+    Diagnostics diagnostics;
+    static_cast<void>(load(source(good()), source(config, "config.yaml"), {}, diagnostics));
+    return codes(diagnostics);
+  };
+  EXPECT_EQ(with_config("backend: PaddleCloud\ncluster_type: mpi\nconfig: {fs_ugi: 'u,p'}\nsubmit: {ak: a, sk: b}\n"),
+            "PR025");
+  EXPECT_EQ(with_config("engine: {backend: k8s}\n"), "PR025");
+  EXPECT_EQ(with_config("train: {db: {password: hunter2}}\n"), "PR017");
+  EXPECT_EQ(with_config("runner:\n- {sk: hunter2}\n"), "PR017");
+  EXPECT_EQ(with_config("data: 'hdfs://u:hunter2@h/x'\n"), "PR017");
+  EXPECT_EQ(with_config("train: {password: $(DB_PASSWORD)}\n"), "");
+  Diagnostics diagnostics;
+  static_cast<void>(load(source(good()), source("pad_token: x\n", "config.yaml"), {}, diagnostics));
+  EXPECT_EQ(codes(diagnostics), "PR017");
+  EXPECT_FALSE(diagnostics.failed()) << "a vocabulary may have such a word";
 }
 
 }  // namespace
