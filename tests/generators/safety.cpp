@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Job, RestrictedPods,
                                          "k8s_every_key", "k8s_without_launcher", "k8s_collective", "k8s_single",
                                          "volcano_paddlerec_doc", "volcano_every_key", "paddlejob_ps",
                                          "paddlejob_service", "paddlejob_single", "paddlejob_collective",
-                                         "paddlejob_kubeflow"),
+                                         "paddlejob_kubeflow", "k8s_role_commands", "k8s_mid_age_cluster"),
                          [](auto const& given) { return given.param; });
 
 TEST(Safety, TwoJobsInOneNamespaceShareNothing) {
