@@ -5,6 +5,7 @@
 
 #include "check_job.hpp"
 #include "checks.hpp"
+#include "keys.hpp"
 #include "secrecy.hpp"
 #include "target.hpp"
 
@@ -52,6 +53,11 @@ void check_commands(JobSpec const& job, std::string const& target, Options const
                         "write the program and its arguments as a list");
     }
     check_secret_words(*command, options, diagnostics);
+  }
+  if (job.start_cmd.given) {
+    TextList shell_line;
+    for (auto const& word : words(job.start_cmd.value)) shell_line.items.push_back({word, true, job.start_cmd.where});
+    check_secret_words(shell_line, options, diagnostics);
   }
 }
 

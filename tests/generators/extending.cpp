@@ -6,18 +6,25 @@
 #include "../data/temp_dir.hpp"
 #include "keys.hpp"
 #include "support.hpp"
+#include "target.hpp"
 #include "targets/pod.hpp"
 
-namespace prdist::gen {
+// The document's file in a namespace of its own, so that a tree which has followed the document links all the same.
+namespace sample {
 
-std::vector<File> render_compose(TargetInput const& input);  // extending/compose.cpp, as target.hpp would declare it
+using namespace ::prdist;
+using namespace ::prdist::gen;
+// clang-format off
+#include "extending/compose.cpp"
+// clang-format on
 
-}  // namespace prdist::gen
+}  // namespace sample
 
 namespace {
 
 using namespace prdist::gen;
 using namespace prdist::gen::test;
+using sample::prdist::gen::render_compose;
 
 std::string between(std::string const& text, std::string const& begin, std::string const& end) {
   auto const from = text.find(begin);

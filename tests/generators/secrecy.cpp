@@ -150,6 +150,12 @@ TEST(Secrecy, CommandsAreNoPlaceForASecret) {
     EXPECT_EQ(ran.code, 0) << ran.err;
   }
   EXPECT_EQ(prgen({"-", "--", "./train", "--sk", "hunter2"}, good()).code, 1);
+  auto const cloud = prgen({"check", "-"},
+                           "backend: PaddleCloud\ncluster_type: k8s\nconfig: {fs_name: a}\n"
+                           "submit: {files: x, start_cmd: python t.py --password hunter2}\n");
+  EXPECT_EQ(cloud.code, 1);
+  EXPECT_TRUE(holds(cloud.err, "a secret stands in the command"));
+  EXPECT_EQ(cloud.err.find("hunter2"), std::string::npos);
 }
 
 TEST(Secrecy, WhatIsPublishedWithConfigYamlIsLookedAt) {
