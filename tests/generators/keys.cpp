@@ -206,7 +206,8 @@ TEST(Keys, PodsOfVolcanoFindThemselvesWithoutPrrun) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(holds(ran.err, "it takes Volcano 1.9 or newer"));
   EXPECT_EQ(ran.out.find("prrun"), std::string::npos);
-  for (auto const& task : documents_of(ran.out).back()["spec"]["tasks"]) {
+  auto const job = documents_of(ran.out).back();
+  for (auto const& task : job["spec"]["tasks"]) {
     for (std::uint32_t i = 0; i < 2; ++i) {
       auto const env = volcano_env(task, std::to_string(i));
       auto const roles = prdist::roles_from_env([&](std::string_view name) -> std::optional<std::string> {
