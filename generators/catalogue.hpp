@@ -21,4 +21,7 @@ struct CodeEntry {
 [[nodiscard]] std::span<CodeEntry const> catalogue();
 [[nodiscard]] CodeEntry const* find_code(std::string_view code);
 
+/// Numbers that no message carries; they are given to no other, either.
+inline constexpr std::string_view retired_codes[] = {"PR026"};
+
 }  // namespace prdist::gen

@@ -257,8 +257,9 @@ kind: Pod
     docker_image: hub.example.com/ctr:1.0
     hosts: [node1, node2]
 )y"},
-    {"PR029", "An amount that is hardly meant",
-     "100m of memory is a tenth of a byte: m means thousandths. Mi are megabytes.",
+    {"PR029", "An amount that cannot be meant",
+     "100m of memory is a tenth of a byte, for m means thousandths, and 4 is four bytes. Mi are megabytes, Gi "
+     "gigabytes.",
      R"y(engine:
   backend: k8s
   job_name: ctr
@@ -276,8 +277,7 @@ kind: Pod
     trainer_num: 2
     docker_image: hub.example.com/ctr:1.0
     memory: 100Mi
-)y",
-     "", false},
+)y"},
 };
 
 }  // namespace

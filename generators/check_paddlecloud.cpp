@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <prdist/core/text.hpp>
 
+#include "check_job.hpp"
 #include "check_values.hpp"
 #include "defaults.hpp"
 #include "names.hpp"
@@ -39,12 +40,7 @@ void check_ini(JobSpec const& job, Diagnostics& diagnostics) {
 void check_paddlecloud(JobSpec& job, Diagnostics& diagnostics) {
   check_ini(job, diagnostics);
   fill(job.job_name, "PaddleRecClusterJob");
-  fill(job.priority, "high");
-  fill(job.group, "paddle");
   fill(job.start_cmd, "python -m paddlerec.run -m config.yaml");
-  fill(job.paddle_version, "1.7.2");
-  fill(job.use_python3, "false");
-  fill(job.version, "paddle-fluid-v1.7.1");
   fill(job.cluster_type, job.nodes.given || job.dialect != "flat" ? "mpi" : "");
   fill(job.nodes, 1);
   if (job.cluster_type.value.empty()) {
@@ -78,6 +74,14 @@ void check_paddlecloud(JobSpec& job, Diagnostics& diagnostics) {
       missing(job, job.dialect == "flat" ? "config.train_data_path" : "fs.train_data", "the training data",
               "add the path of the data on the file system", diagnostics);
     }
+  }
+  if (!job.job_conf.given && job.fs_output.value.empty() && job.cluster_type.value == "mpi") {
+    // The configuration says that the path may be used again, so it has to name one.
+    missing(job, job.dialect == "flat" ? "config.output_path" : "fs.output", "where the output goes",
+            "add a path on the file system, for example /user/me/output", diagnostics);
+  }
+  if (!job.start_cmd.given && !job.model.source) {
+    diagnostics.note("no -m config.yaml: start_cmd reads the one that submit.files sends along");
   }
   if (!job.files.given) {
     missing(job, "submit.files", "the files that the job needs", "add for example files: \"./*.py ./*.yaml\"",

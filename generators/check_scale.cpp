@@ -3,7 +3,7 @@
 // model's config.yaml agrees.
 #include <prdist/core/text.hpp>
 
-#include "check_values.hpp"
+#include "check_job.hpp"
 #include "checks.hpp"
 #include "target.hpp"
 
@@ -22,7 +22,7 @@ std::string endpoint_frame(JobSpec const& job, std::string const& target, Option
   auto const role = job.parameter_servers() ? "-pserver-" : "-trainer-";
   if (target == "volcano") return concat(name, role, '.', name, port);
   if (target == "k8s") {
-    bool const plain = !job.parameter_servers() || one_indexed_job(job, options);
+    bool const plain = !job.parameter_servers() || job.every_pod_is_both() || one_indexed_job(job, options);
     return concat(name, plain ? "-" : role, '.', name, port);
   }
   if (target == "paddlejob") {
@@ -74,7 +74,7 @@ void check_paddlejob(JobSpec const& job, Options const& options, Diagnostics& di
       diagnostics.error("PR023", where,
                         "paddle-operator tells the pods of an elastic job neither the servers nor their number",
                         "take elastic away, or write mode: collective; Volcano Jobs take elastic with servers");
-    } else {
+    } else if (!job.env.get("PADDLE_ELASTIC_SERVER").given) {
       diagnostics.note("trainers of an elastic PaddleJob find each other in etcd",
                        "name it by submit.env: {PADDLE_ELASTIC_SERVER: HOST:2379}");
     }

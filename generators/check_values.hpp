@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of single values: names, quantities, images, ports, volumes, secrets. checks.cpp decides which of them a
+// Checks of single values: names, quantities, images, ports, volumes, secrets. check_job.hpp decides which of them a
 // target needs.
 #pragma once
 
@@ -24,25 +24,14 @@ void check_env(JobSpec const& job, Options const& options, Diagnostics& diagnost
 void check_secrets(JobSpec const& job, Diagnostics& diagnostics);
 void check_volumes(JobSpec const& job, Options const& options, Diagnostics& diagnostics);
 void check_placement(JobSpec const& job, Diagnostics& diagnostics);
+/// Labels and annotations of the user's.
+void check_metadata(JobSpec const& job, Diagnostics& diagnostics);
+/// Users, groups and folders; warns where a key leaves Pod Security 'restricted'.
+void check_security(JobSpec const& job, Options const& options, Diagnostics& diagnostics);
 void check_hosts(JobSpec const& job, Diagnostics& diagnostics);
 /// `on_one_host`: how many servers share a host's ports.
 void check_ports(JobSpec const& job, bool needs_root_below_1024, Diagnostics& diagnostics,
                  std::int64_t on_one_host = 1);
-
-/// What the operators of PaddleJobs would ignore or leave undone.
-void check_paddlejob(JobSpec const& job, Options const& options, Diagnostics& diagnostics);
-
-/// More pods than one Job takes, more endpoints than one variable holds.
-void check_scale(JobSpec const& job, std::string const& target, Options const& options, Diagnostics& diagnostics);
-
-/// Where config.yaml and backend.yaml do not agree.
-void check_model(JobSpec const& job, std::string const& target, Diagnostics& diagnostics);
-
-/// A warning for each key that changes nothing for this target.
-void unused_keys(JobSpec const& job, std::string const& target, Options const& options, Diagnostics& diagnostics);
-
-/// Everything that a submission to PaddleCloud needs; fills in its defaults, too.
-void check_paddlecloud(JobSpec& job, Diagnostics& diagnostics);
 
 /// An error that `what` is missing below the root of the file.
 void missing(JobSpec const& job, std::string const& path, std::string const& what, std::string const& help,

@@ -76,13 +76,13 @@ void declare(CLI::App& app, Invocation& call, Words& words) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
   app.add_option("-m,--model", call.config, "the model's config.yaml")->type_name("FILE");
-  app.add_option("--backend", call.options.backend, "k8s, volcano, paddlejob, mpi, paddlecloud or local")
-      ->type_name("NAME");
+  app.add_option("--backend", call.options.backend, target_list())->type_name("NAME");
   app.add_option("-n,--namespace", call.options.name_space, "Kubernetes namespace")->type_name("NAME");
   app.add_option("--profile", words.profile, "safe, or legacy: as the original rendered it")
       ->type_name("NAME")
       ->check(CLI::IsMember({"safe", "legacy"}));
-  app.add_option("--kube-version", words.kube, "the cluster's version, for example 1.29")->type_name("1.N");
+  app.add_option("--kube-version", words.kube, "the cluster's version, for example 1.29; 1.33 when not given")
+      ->type_name("1.N");
   app.add_option("--set", words.sets, "path=value over what the file says, for example submit.memory=8Gi")
       ->type_name("PATH=VALUE")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -103,7 +103,7 @@ void declare(CLI::App& app, Invocation& call, Words& words) {
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--error-on-warning", call.error_on_warning, "warnings end with exit code 1, too");
-  app.add_flag("-q,--quiet", call.quiet, "no notes and no warnings");
+  app.add_flag("-q,--quiet", call.quiet, "no notes, and no warnings unless they are errors");
   app.add_option("--color,--colour", words.colour, "auto, always or never")
       ->type_name("WHEN")
       ->check(CLI::IsMember({"auto", "always", "never"}));
@@ -115,6 +115,21 @@ bool colour(std::string const& when, bool terminal) {
   if (when != "auto") return when == "always";
   auto const* const no = std::getenv("NO_COLOR");
   return terminal && (no == nullptr || *no == '\0');
+}
+
+/// The flag that one of the words was probably meant to be, as a question.
+std::string meant_flag(CLI::App const& app, std::vector<std::string> const& words) {
+  std::vector<std::string> known;
+  for (auto const* const option : app.get_options()) {
+    for (auto const& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (auto const& word : words) {
+    auto const name = word.substr(0, word.find('='));
+    if (name == "--") break;
+    if (!name.starts_with("--") || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    if (auto const meant = did_you_mean(name, known); !meant.empty()) return concat("; did you mean '", meant, "'?");
+  }
+  return {};
 }
 
 /// Words that a command would ignore, and a first word that is neither a command nor a file.
@@ -176,12 +191,15 @@ std::string interpret(Words& words, bool terminal, Invocation& call) {
       auto meant = did_you_mean(name, known);
       if (meant.empty() && !did_you_mean(name, std::vector<std::string>{"kubernetes"}).empty()) meant = "k8s";
       return concat("--backend: '", name, "' is not known",
-                    meant.empty() ? ": k8s, volcano, paddlejob, mpi, paddlecloud or local"
-                                  : concat(": did you mean '", meant, "'?"));
+                    meant.empty() ? concat(": ", target_list()) : concat(": did you mean '", meant, "'?"));
     }
   }
   bool const needs_files =
       call.command != "explain" && call.command != "schema" && call.command != "init" && call.command != "completion";
+  if (call.command == "diff" &&
+      (call.words.size() > 2 || (call.words.size() == 1) != call.live || call.words.empty())) {
+    return "diff takes two files, or one and --live: prgen diff old.yaml new.yaml";
+  }
   if (needs_files && call.words.empty()) {
     return concat("which file? prgen ", call.command == "render" ? "" : call.command + " ",
                   "backend.yaml, or - for stdin");
@@ -194,13 +212,15 @@ std::string interpret(Words& words, bool terminal, Invocation& call) {
 }
 
 /// What of the diagnostics is to be printed.
-Diagnostics filtered(Diagnostics const& all, bool quiet) {
+Diagnostics filtered(Diagnostics const& all, Invocation const& call) {
   Diagnostics shown;
+  bool const with_warnings = !call.quiet || call.error_on_warning;  // an exit code needs its reason
+  // Notes are about what was rendered, and with an error, or for check, nothing was.
+  bool const with_notes = !call.quiet && !all.failed() && call.command != "check";
   for (auto const& d : all.sorted()) {
     if (d.severity == Severity::error) shown.error(d.code, d.where, d.message, d.help);
-    if (d.severity == Severity::warning && !quiet) shown.warning(d.code, d.where, d.message, d.help);
-    // Notes are about what was rendered, and with an error nothing was.
-    if (d.severity == Severity::note && !quiet && !all.failed()) shown.note(d.message, d.help);
+    if (d.severity == Severity::warning && with_warnings) shown.warning(d.code, d.where, d.message, d.help);
+    if (d.severity == Severity::note && with_notes) shown.note(d.message, d.help);
   }
   return shown;
 }
@@ -220,7 +240,7 @@ int execute(Invocation const& call, std::istream& in, std::ostream& out, std::os
     code = exit_io;
   }
   if (code == exit_ok && call.error_on_warning && diagnostics.warned()) code = diff ? exit_usage : exit_invalid;
-  err << report(filtered(diagnostics, call.quiet), call.report);
+  err << report(filtered(diagnostics, call), call.report);
   if (code == exit_ok || (diff && code == 1)) {
     out << context.out;
     out.flush();
@@ -256,7 +276,7 @@ int run(std::vector<std::string> const& words, std::istream& in, std::ostream& o
     out << version_text.what() << '\n';
     return out.flush() ? exit_ok : exit_io;
   } catch (CLI::ParseError const& error) {
-    err << "prgen: error: " << printable(error.what()) << "; prgen --help shows the flags\n";
+    err << "prgen: error: " << printable(error.what()) << meant_flag(app, words) << "; prgen --help shows the flags\n";
     return exit_usage;
   }
   if (auto const wrong = interpret(raw, terminal, call); !wrong.empty()) {

@@ -9,6 +9,13 @@
 namespace prdist::gen {
 
 void Diagnostics::add(Diagnostic diagnostic) {
+  for (auto const& secret : secrets_) {
+    for (auto* const text : {&diagnostic.message, &diagnostic.help, &diagnostic.where.path}) {
+      for (std::size_t i = 0; (i = text->find(secret, i)) != std::string::npos; i += 3) {
+        text->replace(i, secret.size(), "***");
+      }
+    }
+  }
   // Two checks that find the same fault at the same place say it once.
   for (auto const& old : list_) {
     if (old.code == diagnostic.code && old.message == diagnostic.message &&

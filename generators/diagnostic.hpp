@@ -44,6 +44,9 @@ class Diagnostics {
     add({Severity::note, {}, {}, std::move(message), std::move(help)});
   }
 
+  /// Writes *** in place of `secret` in whatever is said from now on.
+  void hide(std::string secret) { secrets_.push_back(std::move(secret)); }
+
   [[nodiscard]] bool failed() const noexcept { return errors_ != 0; }
   [[nodiscard]] bool warned() const noexcept { return warnings_ != 0; }
   /// Whether an error was found at the key `path`, above it, or at a key that was probably meant to be it.
@@ -57,6 +60,7 @@ class Diagnostics {
   void add(Diagnostic diagnostic);
 
   std::vector<Diagnostic> list_;
+  std::vector<std::string> secrets_;
   std::size_t errors_ = 0;
   std::size_t warnings_ = 0;
 };

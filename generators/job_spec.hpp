@@ -68,15 +68,18 @@ struct JobSpec {
   Where submit{};         ///< the same, for keys below submit; no line when there is no such level
 
   Text backend{}, job_name{}, workspace{}, name_space{}, mode{}, launcher{}, job_path{}, train_config_dir{};
-  TextList command{};
+  TextList command{}, server_command{}, trainer_command{};
 
   Number server_num{}, trainer_num{}, log_level{}, gpus{}, port{}, ports_num{}, ports_num_for_sparse{};
   Text image{}, memory{}, storage{}, cpu{}, gpu_resource{}, nics{};
   Text server_cpu{}, server_memory{}, server_storage{}, trainer_cpu{}, trainer_memory{}, trainer_storage{};
+  Text cpu_limit{}, server_cpu_limit{}, trainer_cpu_limit{};
   Number elastic_min{}, elastic_max{}, max_restart{}, grace{}, ttl{}, time_limit{};
   Text queue{}, scheduler{}, service_account{}, discovery{};
   TextList image_pull_secrets{}, hosts{};
-  TextMap env{}, node_selector{};
+  TextMap env{}, node_selector{}, labels{}, annotations{};
+  Text image_pull_policy{}, workdir{}, priority_class{}, writable_root{}, network_policy{};
+  Number run_as_user{}, run_as_group{};
   Records secrets{}, volumes{}, tolerations{};
 
   Number with_gloo{};
@@ -94,11 +97,18 @@ struct JobSpec {
 
   ModelConfig model{};
 
+  /// The words that a role runs; none where the program is the image's own, or prtrain by default.
+  [[nodiscard]] TextList const& command_of_servers() const { return server_command.given ? server_command : command; }
+  [[nodiscard]] TextList const& command_of_trainers() const {
+    return trainer_command.given ? trainer_command : command;
+  }
   [[nodiscard]] std::int64_t pods() const { return server_num.value + trainer_num.value; }
   [[nodiscard]] bool collective() const { return mode.value == "collective"; }
   [[nodiscard]] bool parameter_servers() const { return mode.value == "ps"; }
   /// Whether the file speaks of Paddle's v2 clusters, in which every node runs a server and a trainer.
   [[nodiscard]] bool v2_cluster() const { return train_config_dir.given; }
+  /// Whether that holds for the pods as well: it does unless the file counts servers of their own.
+  [[nodiscard]] bool every_pod_is_both() const { return v2_cluster() && parameter_servers() && !server_num.given; }
 };
 
 }  // namespace prdist::gen

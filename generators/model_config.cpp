@@ -25,6 +25,15 @@ class Reader {
                          "is this the model's config.yaml?");
       return out_;
     }
+    bool const job = root_.find("engine") != nullptr || root_.find("submit") != nullptr ||
+                     (root_.find("backend") != nullptr && root_.find("cluster_type") != nullptr);
+    if (job) {
+      // Its keys and passwords would stand in a ConfigMap.
+      diagnostics_.error("PR025", {root_.where.source, root_.where.line, root_.where.column, 1, {}},
+                         "this looks like a backend.yaml, and not like a model's config.yaml",
+                         "give it as the file, and the model's config.yaml behind -m");
+      return out_;
+    }
     if (auto const* const train = root_.find("train")) {
       if (auto const* const trainer = train->find("trainer")) {
         number(trainer->find("threads"), "train.trainer.threads", out_.threads);

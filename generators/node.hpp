@@ -18,6 +18,7 @@ struct Node {
 
   Kind kind = Kind::null;
   bool quoted = false;  ///< of a scalar: written in quotes or as a block, thus a string whatever it looks like
+  bool shared = false;  ///< has an anchor or came by an alias, or stands below such a value
   std::string text{};   ///< of a scalar
   std::vector<Node> items{};
   std::vector<Entry> entries;  // no {}: Entry is not complete here

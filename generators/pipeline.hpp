@@ -26,7 +26,7 @@ struct Job {
 [[nodiscard]] std::optional<Job> load(SourcePtr const& file, SourcePtr const& config, Options const& options,
                                       Diagnostics& diagnostics);
 
-/// Renders a job that load() found no fault with. @throws TemplateError
+/// Renders a job that load() found no fault with; a target may find some more. @throws TemplateError
 [[nodiscard]] std::vector<File> render(Job const& job, Options const& options, Renderer& renderer,
                                        Diagnostics& diagnostics);
 

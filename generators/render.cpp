@@ -8,11 +8,12 @@
 #include <inja/inja.hpp>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <prdist/core/error.hpp>
 #include <prdist/core/text.hpp>
 
+#include "proof.hpp"
 #include "quoting.hpp"
-#include "yaml_reader.hpp"
 
 namespace prdist::gen {
 
@@ -25,6 +26,9 @@ void lint(std::string const& name, std::string_view text) {
   auto const line_of = [&](std::size_t i) {
     return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(i), '\n');
   };
+  if (auto const i = Marks::first_in(text); i != std::string_view::npos) {
+    throw TemplateError(concat(name, ".inja:", line_of(i), ": a control character stands here: take it away"));
+  }
   for (std::size_t i = 0; (i = text.find("##", i)) != std::string_view::npos; i += 2) {
     auto const begin = text.rfind('\n', i) + 1;  // npos + 1 is the beginning
     if (text.find_first_not_of(" \t", begin) != i) continue;
@@ -76,10 +80,6 @@ std::string read_template(std::filesystem::path const& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-}  // namespace
-
-namespace {
-
 /// Keys that no reader takes for anything but a word go without quotes: manifests are read by people, too.
 bool plain_key(std::string_view key) {
   if (key.size() < 3 || key.size() > 63) return false;  // y, n, on, no
@@ -95,8 +95,7 @@ bool plain_key(std::string_view key) {
   return letter(key.front()) && letter(key.back());
 }
 
-}  // namespace
-
+/// A tree as YAML lines, `indent` blanks in front of each, every string and key quoted by `quote`.
 std::string yaml_lines(Json const& tree, std::size_t indent,
                        std::function<std::string(std::string const&)> const& quote) {
   std::string const blanks(indent, ' ');
@@ -130,6 +129,8 @@ std::string yaml_lines(Json const& tree, std::size_t indent,
   return out;
 }
 
+}  // namespace
+
 struct Renderer::Impl {
   explicit Impl(std::filesystem::path folder) : directory(std::move(folder)) {
     environment.set_trim_blocks(true);
@@ -139,7 +140,7 @@ struct Renderer::Impl {
     environment.add_callback("q", 1, [this](inja::Arguments& a) { return quote(string_of(*a[0], "q")); });
     environment.add_callback("block", 2, [this](inja::Arguments& a) {
       auto const& text = string_of(*a[0], "block");
-      return with_tokens ? quote(text) : yaml_block(text, a[1]->get<std::size_t>());
+      return marked(text, yaml_block(text, a[1]->get<std::size_t>()));
     });
     // inja holds an empty string to be true.
     environment.add_callback("has", 1, [](inja::Arguments& a) { return !string_of(*a[0], "has").empty(); });
@@ -153,23 +154,29 @@ struct Renderer::Impl {
     environment.add_callback("part", 3, [this](inja::Arguments& a) {
       return indented(render(string_of(*a[0], "part"), *a[1]), a[2]->get<std::size_t>());
     });
-    environment.add_callback("sh", 1, [](inja::Arguments& a) { return shell_quoted(string_of(*a[0], "sh")); });
-    environment.add_callback("args", 1, [](inja::Arguments& a) {
+    add_script_writer("sh", [](Json const& value) { return shell_quoted(string_of(value, "sh")); });
+    add_script_writer("args", [](Json const& value) {
       std::string line;
-      for (auto const& word : *a[0]) line += concat(line.empty() ? "" : " ", shell_expanded(string_of(word, "args")));
+      for (auto const& word : value) line += concat(line.empty() ? "" : " ", shell_expanded(string_of(word, "args")));
       return line;
     });
-    environment.add_callback("ini", 1, [](inja::Arguments& a) { return ini_value(string_of(*a[0], "ini")); });
-    environment.add_callback("word", 1, [](inja::Arguments& a) { return plain_word(string_of(*a[0], "word")); });
+    add_script_writer("ini", [](Json const& value) { return ini_value(string_of(value, "ini")); });
+    add_script_writer("word", [](Json const& value) { return plain_word(string_of(value, "word")); });
   }
 
-  std::string quote(std::string const& text) {
-    if (!with_tokens) return yaml_quoted(text);
-    values.push_back(text);
-    return concat('"', token(values.size() - 1), '"');
+  /// A writer that quotes for something other than YAML, where its text could mean anything.
+  void add_script_writer(std::string const& name, std::function<std::string(Json const&)> write) {
+    environment.add_callback(name, 1, [this, name, write = std::move(write)](inja::Arguments& a) {
+      if (marks) throw TemplateError(concat(name, "() does not write YAML; write the value through q()"));
+      return write(*a[0]);
+    });
   }
 
-  static std::string token(std::size_t number) { return concat("@prgen-", number, "@"); }
+  std::string quote(std::string const& text) { return marked(text, yaml_quoted(text)); }
+
+  std::string marked(std::string const& value, std::string written) {
+    return marks ? marks->around(value, written) : written;
+  }
 
   std::string render(std::string const& name, Json const& data) {
     if (name.find('/') != std::string::npos || name.find("..") != std::string::npos) {
@@ -196,48 +203,13 @@ struct Renderer::Impl {
     }
   }
 
-  /// Whether the tree with the values is the tree with the tokens, each put back.
-  bool same(Node const& real, Node const& shadow) {
-    if (real.kind != shadow.kind || real.quoted != shadow.quoted || real.items.size() != shadow.items.size() ||
-        real.entries.size() != shadow.entries.size()) {
-      return false;
-    }
-    if (real.kind == Node::Kind::scalar) {
-      auto const text = shadow.quoted && by_token.contains(shadow.text) ? values[by_token[shadow.text]] : shadow.text;
-      return real.text == text;
-    }
-    for (std::size_t i = 0; i < real.items.size(); ++i) {
-      if (!same(real.items[i], shadow.items[i])) return false;
-    }
-    for (std::size_t i = 0; i < real.entries.size(); ++i) {
-      if (!same(real.entries[i].key, shadow.entries[i].key) || !same(real.entries[i].value, shadow.entries[i].value)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
   std::filesystem::path directory;
   inja::Environment environment;
   std::map<std::string, inja::Template> parsed;
-  bool with_tokens = false;
-  std::vector<std::string> values;
-  std::map<std::string, std::size_t> by_token;
+  std::optional<Marks> marks;  // while YAML is rendered
 };
 
 namespace {
-
-std::vector<Node> parsed_back(std::string const& name, std::string const& text) {
-  Diagnostics diagnostics;
-  ReadOptions const generous{false, 64U << 20U, 64, 4'000'000};
-  auto documents = read_yaml_documents(std::make_shared<Source const>(Source{name, text}), generous, diagnostics);
-  if (!documents || diagnostics.failed()) {
-    auto const first = diagnostics.sorted().front();
-    throw TemplateError(concat(name, ".inja writes what is not YAML, in line ", first.where.line, ": ", first.message,
-                               ": ", first.where.source->line(first.where.line)));
-  }
-  return std::move(*documents);
-}
 
 Json value_of(Node const& node) {
   switch (node.kind) {
@@ -267,26 +239,13 @@ Renderer::Renderer(std::filesystem::path directory) : impl_(std::make_unique<Imp
 Renderer::~Renderer() = default;
 
 std::string Renderer::text(std::string const& name, Json const& data) {
-  impl_->with_tokens = false;
+  impl_->marks.reset();
   return impl_->render(name, data);
 }
 
 std::string Renderer::yaml(std::string const& name, Json const& data) {
-  auto text = this->text(name, data);
-  impl_->values.clear();
-  impl_->by_token.clear();
-  impl_->with_tokens = true;
-  auto const shadow = impl_->render(name, data);
-  impl_->with_tokens = false;
-  for (std::size_t i = 0; i < impl_->values.size(); ++i) impl_->by_token.emplace(Impl::token(i), i);
-  auto const real_tree = parsed_back(name, text);
-  auto const shadow_tree = parsed_back(name, shadow);
-  bool same = real_tree.size() == shadow_tree.size();
-  for (std::size_t i = 0; same && i < real_tree.size(); ++i) same = impl_->same(real_tree[i], shadow_tree[i]);
-  if (!same) {
-    throw TemplateError(concat(name, ".inja: a value changes the structure of the document; nothing was written"));
-  }
-  return text;
+  impl_->marks.emplace();
+  return impl_->marks->proved(name, impl_->render(name, data));
 }
 
 std::vector<Json> documents_of(std::string const& text) {

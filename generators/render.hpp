@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data and a template to text. A template reaches values by functions alone: q() quotes a string for YAML, block()
-// writes it as lines, num() a number, tree() a whole subtree, part() another template, and sh(), args(), ini(), word()
-// serve the other files. A bare
-// {{ value }} is refused. YAML is rendered a second time with every string replaced by a token of ours; unless both
-// texts parse into the same tree, nothing is returned: no value can change the structure of a document.
+// Data and a template to text. A template reaches values by functions alone: in YAML q() quotes a string, block()
+// writes it as lines, num() a number, tree() a whole subtree, part() another template; sh(), args(), ini() and word()
+// serve the other files. A bare {{ value }} is refused, and YAML is returned only with the proof of proof.hpp.
 #pragma once
 
 #include <filesystem>
@@ -37,7 +35,7 @@ class Renderer {
   /// @throws TemplateError
   [[nodiscard]] std::string text(std::string const& name, Json const& data);
 
-  /// The same for YAML, with the proof above. @throws TemplateError
+  /// The same for YAML, proved. @throws TemplateError
   [[nodiscard]] std::string yaml(std::string const& name, Json const& data);
 
  private:
@@ -47,9 +45,5 @@ class Renderer {
 
 /// The documents of a text that yaml() returned, as values: numbers and booleans only where they are not quoted.
 [[nodiscard]] std::vector<Json> documents_of(std::string const& text);
-
-/// A tree as YAML lines, `indent` blanks in front of each, every string and key quoted by `quote`.
-[[nodiscard]] std::string yaml_lines(Json const& tree, std::size_t indent,
-                                     std::function<std::string(std::string const&)> const& quote);
 
 }  // namespace prdist::gen

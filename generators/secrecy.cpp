@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "keys.hpp"
 
@@ -39,6 +41,7 @@ bool secret_key(std::string_view word) {
 
 /// What secrets and volumes name is the name of a Secret: the word alone is no reason to hide a line.
 struct Line {
+  std::vector<std::string_view> anchors{};  ///< named by '&' or '*'
   bool secret = false;
   bool names_secrets = false;  ///< submit.secrets or submit.volumes
   bool only_word = false;      ///< 'secret:' and nothing else that sounds so
@@ -56,9 +59,12 @@ Line examined(std::string_view text) {
     auto const begin = i;
     while (i < text.size() && word_letter(text[i])) ++i;
     auto const word = text.substr(begin, i - begin);
+    if (begin > 0 && (text[begin - 1] == '&' || text[begin - 1] == '*')) line.anchors.push_back(word);
     auto next = i;
     while (next < text.size() && (text[next] == ' ' || text[next] == '"' || text[next] == '\'')) ++next;
     bool const named = next < text.size() && (text[next] == ':' || text[next] == '=');
+    // A flag of a command has its value in the next word.
+    if (word.starts_with("--") && sounds_secret(word)) line.secret = true;
     if (named && (word == "secrets" || word == "volumes")) line.names_secrets = true;
     if (named && word == "secret") {
       line.only_word = true;
@@ -96,6 +102,7 @@ class Ancestry {
       secret_ = secret_ || found.secret;
       only_word_ = only_word_ || found.only_word;
       names_secrets_ = names_secrets_ || found.names_secrets;
+      anchors_.insert(anchors_.end(), found.anchors.begin(), found.anchors.end());
     }
     if (parent) {
       indent_ = indent;
@@ -105,8 +112,10 @@ class Ancestry {
   }
 
   [[nodiscard]] bool secret() const { return secret_ || (only_word_ && !names_secrets_); }
+  [[nodiscard]] std::vector<std::string_view> const& anchors() const { return anchors_; }
 
  private:
+  std::vector<std::string_view> anchors_;
   std::size_t seen_ = 0;
   std::size_t indent_ = 0;
   bool item_ = false;
@@ -114,6 +123,48 @@ class Ancestry {
   bool only_word_ = false;
   bool names_secrets_ = false;
 };
+
+/// The line that begins at `begin`, and those above that it belongs to.
+Ancestry ancestry(std::string_view text, std::size_t begin) {
+  Ancestry lines;
+  while (lines.climb(text.substr(begin, text.find('\n', begin) - begin)) && begin != 0) {
+    begin = begin == 1 ? 0 : text.rfind('\n', begin - 2) + 1;
+  }
+  return lines;
+}
+
+/// Whether one of the anchors is named in a line that holds a secret, or beside an anchor that is.
+bool tied_to_secret(std::string_view text, std::vector<std::string_view> anchors) {
+  std::size_t looked_at = 0;
+  for (std::size_t known = 0; known < anchors.size(); ++known) {
+    auto const name = anchors[known];
+    if (std::find(anchors.begin(), anchors.begin() + static_cast<std::ptrdiff_t>(known), name) !=
+        anchors.begin() + static_cast<std::ptrdiff_t>(known)) {
+      continue;
+    }
+    for (std::size_t i = 0; (i = text.find(name, i)) != std::string_view::npos; i += name.size()) {
+      if (i == 0 || (text[i - 1] != '&' && text[i - 1] != '*')) continue;
+      if (++looked_at > 100) return true;  // who uses that many will not miss the line
+      auto const lines = ancestry(text, text.rfind('\n', i) + 1);
+      if (lines.secret()) return true;
+      anchors.insert(anchors.end(), lines.anchors().begin(), lines.anchors().end());
+    }
+  }
+  return false;
+}
+
+/// The shared values below keys that sound secret.
+void collect(Node const& node, bool secret, bool names_secrets, std::set<std::string>& out) {
+  if (node.kind == Node::Kind::scalar && secret && node.shared && !node.text.empty()) out.insert(node.text);
+  for (auto const& item : node.items) collect(item, secret, names_secrets, out);
+  auto const* const name = node.find("name");
+  bool const pair = name != nullptr && sounds_secret(name->text);  // {name: X_PASSWORD, value: ...}
+  for (auto const& [key, value] : node.entries) {
+    bool const names = names_secrets || key.text == "secrets" || key.text == "volumes";
+    bool const sounds = key.text == "secret" ? !names : secret_key(key.text) || sounds_secret(key.text);
+    collect(value, secret || sounds || (pair && key.text == "value"), names, out);
+  }
+}
 
 }  // namespace
 
@@ -136,6 +187,39 @@ bool holds_secret(std::string_view name, std::string_view value) {
   return address_with_password(value) || (sounds_secret(name) && !path);
 }
 
+bool secret_word(std::string_view word, std::string_view next) {
+  if (address_with_password(word)) return true;
+  auto const equals = word.find('=');
+  auto name = word.substr(0, equals);
+  bool const flag = name.starts_with('-');
+  while (name.starts_with('-')) name.remove_prefix(1);
+  auto const value = equals == std::string_view::npos ? (flag ? next : std::string_view{}) : word.substr(equals + 1);
+  bool const other_flag = equals == std::string_view::npos && value.starts_with('-');
+  if (value.empty() || value.starts_with('$') || other_flag) return false;
+  return secret_key(name) || holds_secret(name, value);
+}
+
+std::vector<FoundSecret> find_secrets(Node const& document) {
+  std::vector<FoundSecret> found;
+  for (auto const& item : document.items) {
+    auto below = find_secrets(item);
+    found.insert(found.end(), below.begin(), below.end());
+  }
+  for (auto const& [key, value] : document.entries) {
+    if (value.kind != Node::Kind::scalar) {
+      auto below = find_secrets(value);
+      found.insert(found.end(), below.begin(), below.end());
+      continue;
+    }
+    bool const named = secret_key(key.text) && !value.text.empty();
+    if (!value.text.starts_with('$') && (named || holds_secret(key.text, value.text))) {
+      auto const end = key.text.size() < 5 ? key.text : key.text.substr(key.text.size() - 5);
+      found.push_back({at(key.where, key.text), key.text, end == "token" || end == "TOKEN"});
+    }
+  }
+  return found;
+}
+
 bool secret_line(Where const& where) {
   if (!where.source) return false;
   // A flag's source is its value alone; its name says what it is.
@@ -147,11 +231,14 @@ bool secret_line(Where const& where) {
     begin = text.find('\n', begin) + 1;
     if (begin == 0) return false;  // there is no such line
   }
-  Ancestry lines;
-  while (lines.climb(text.substr(begin, text.find('\n', begin) - begin)) && begin != 0) {
-    begin = begin == 1 ? 0 : text.rfind('\n', begin - 2) + 1;
-  }
-  return lines.secret();
+  auto const lines = ancestry(text, begin);
+  return lines.secret() || tied_to_secret(text, lines.anchors());
+}
+
+void hide_shared_secrets(Node const& document, Diagnostics& diagnostics) {
+  std::set<std::string> secrets;
+  collect(document, false, false, secrets);
+  for (auto const& secret : secrets) diagnostics.hide(secret);
 }
 
 }  // namespace prdist::gen

@@ -38,6 +38,8 @@ struct Target {
 
 [[nodiscard]] std::span<Target const> targets();
 [[nodiscard]] Target const* find_target(std::string_view name);
+/// Their names as people list them: a, b or c.
+[[nodiscard]] std::string target_list();
 
 std::vector<File> render_k8s(TargetInput const& input);
 std::vector<File> render_volcano(TargetInput const& input);

@@ -5,7 +5,7 @@
 #include <array>
 #include <prdist/core/text.hpp>
 
-#include "check_values.hpp"
+#include "check_job.hpp"
 #include "keys.hpp"
 #include "target.hpp"
 
@@ -77,13 +77,33 @@ bool same_place(Where const& a, Where const& b) {
 
 /// Whether a role's amount is the one for all pods, handed down.
 bool handed_down(JobSpec const& job, std::string_view path, Where const& where) {
-  std::array const pairs{
-      std::pair{"submit.server.cpu", &job.cpu},         std::pair{"submit.trainer.cpu", &job.cpu},
-      std::pair{"submit.server.memory", &job.memory},   std::pair{"submit.trainer.memory", &job.memory},
-      std::pair{"submit.server.storage", &job.storage}, std::pair{"submit.trainer.storage", &job.storage}};
+  std::array const pairs{std::pair{"submit.server.cpu", &job.cpu},
+                         std::pair{"submit.trainer.cpu", &job.cpu},
+                         std::pair{"submit.server.memory", &job.memory},
+                         std::pair{"submit.trainer.memory", &job.memory},
+                         std::pair{"submit.server.storage", &job.storage},
+                         std::pair{"submit.trainer.storage", &job.storage},
+                         std::pair{"submit.server.cpu_limit", &job.cpu_limit},
+                         std::pair{"submit.trainer.cpu_limit", &job.cpu_limit}};
   return std::any_of(pairs.begin(), pairs.end(), [&](auto const& pair) {
     return path == pair.first && pair.second->given && same_place(where, pair.second->where);
   });
+}
+
+using Lost = std::vector<std::pair<std::string_view, Where>>;
+
+/// Whether a key says what is so without it.
+bool as_by_default(Key const& key, JobSpec const& job) {
+  auto const* const text = std::get_if<Text JobSpec::*>(&key.member);
+  return text != nullptr && key.plain_standard() && (job.**text).value == key.standard;
+}
+
+void say_lost(Lost const& lost, std::string const& target, Diagnostics& diagnostics) {
+  if (lost.empty()) return;
+  std::string others;
+  for (std::size_t i = 1; i < lost.size(); ++i) others += concat(i == 1 ? "; so do " : ", ", lost[i].first);
+  diagnostics.warning("PR022", lost.front().second, concat("means nothing for ", target, others),
+                      concat("--backend ", target, " renders the job without; -q hides this"));
 }
 
 }  // namespace
@@ -92,21 +112,27 @@ void unused_keys(JobSpec const& job, std::string const& target, Options const& o
   auto const* const found = find_target(target);
   if (found == nullptr) return;
   bool const legacy = found->kubernetes && options.profile == Profile::legacy;
+  // A file that --backend turns to another target keeps the keys of its own: they are told in one message.
+  bool const turned = !options.backend.empty() && options.backend != job.backend.value;
+  Lost lost;
   for (auto const& key : keys()) {
-    bool const known = key.targets.empty() || has_word(key.targets, target);
+    bool const known = key.is_for(target);
     auto reason = known ? found->kubernetes ? idle(job, target, key.path, legacy) : Reason{}
                         : Reason{concat("means nothing for ", target), concat("it is for ", key.targets)};
-    // A file that --backend turns to another target keeps the keys of its own; what a profile leaves out is said.
-    bool const quiet = !options.backend.empty() && !(known && legacy);
-    if (reason.message.empty() || quiet) continue;
+    if (reason.message.empty() || key.rule == Rule::secret) continue;  // of secrets more is said
     std::visit(
         [&](auto member) {
           auto const& value = job.*member;
           if (!value.given || handed_down(job, key.path, value.where)) return;
-          diagnostics.warning("PR022", value.where, reason.message, reason.help);
+          if (!known && turned) {
+            if (!as_by_default(key, job)) lost.emplace_back(key.path, value.where);
+          } else {
+            diagnostics.warning("PR022", value.where, reason.message, reason.help);
+          }
         },
         key.member);
   }
+  say_lost(lost, target, diagnostics);
   if (!legacy || target != "k8s") return;
   for (auto const& volume : job.volumes.items) {
     if (volume.get("host_path").given) continue;

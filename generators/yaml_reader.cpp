@@ -11,6 +11,9 @@
 #include <sstream>
 #include <utility>
 
+#include "secrecy.hpp"
+#include "yaml_syntax.hpp"
+
 namespace prdist::gen {
 
 namespace {
@@ -119,6 +122,10 @@ class Builder : public YAML::EventHandler {
   /// yaml-cpp takes the end of the file for the end of a quote.
   void check_closed(std::size_t begin, Where const& at) {
     auto const& text = source_->text;
+    // An anchor or a tag stands in front of the quote, and the place is theirs.
+    while (begin < text.size() && (text[begin] == '&' || text[begin] == '!')) {
+      begin = text.find_first_not_of(" \t\r\n", text.find_first_of(" \t\r\n", begin));
+    }
     if (begin >= text.size() || (text[begin] != '"' && text[begin] != '\'')) return;
     auto const quote = text[begin];
     for (auto i = begin + 1; i < text.size(); ++i) {
@@ -170,8 +177,17 @@ class Builder : public YAML::EventHandler {
     auto done = std::move(open_.back());
     open_.pop_back();
     if (options_.foreign) merge(done.node);
-    if (done.anchor != 0) anchors_[done.anchor] = {done.node, done.size};
+    if (done.anchor != 0) {
+      share(done.node);
+      anchors_[done.anchor] = {done.node, done.size};
+    }
     place(std::move(done.node), done.size);
+  }
+
+  static void share(Node& node) {
+    node.shared = true;
+    for (auto& item : node.items) share(item);
+    for (auto& entry : node.entries) share(entry.key), share(entry.value);
   }
 
   /// Moves what stands below '<<' up, where the map has no such key of its own.
@@ -199,7 +215,10 @@ class Builder : public YAML::EventHandler {
   void finish(Node node, YAML::anchor_t anchor) {
     Size const size{1, node.text.size()};
     count(size, node.where);
-    if (anchor != 0) anchors_[anchor] = {node, size};
+    if (anchor != 0) {
+      share(node);
+      anchors_[anchor] = {node, size};
+    }
     place(std::move(node), size);
   }
 
@@ -241,8 +260,9 @@ class Builder : public YAML::EventHandler {
 
   void duplicate(Open& parent, std::size_t index, Node node) {
     auto& old = parent.node.entries[index];
-    auto const message =
-        concat("the key '", parent.key.text, "' stands here a second time; the first is in line ", old.key.where.line);
+    // An alias may bring a secret.
+    auto const message = concat("the key ", parent.key.shared ? "of this alias" : concat("'", parent.key.text, "'"),
+                                " stands here a second time; the first is in line ", old.key.where.line);
     if (options_.last_duplicate_wins) {
       diagnostics_.warning("PR004", parent.key.where, concat(message, "; the last one counts"),
                            "take one of them away");
@@ -293,23 +313,6 @@ bool readable(SourcePtr const& source, ReadOptions const& options, Diagnostics& 
   return true;
 }
 
-/// yaml-cpp names what it wanted; people need what to do.
-std::string syntax_help(std::string const& message, std::string_view line, std::size_t column) {
-  if (column > 1 && column <= line.size() && (line[column - 2] == '"' || line[column - 2] == '\'')) {
-    return "something stands behind the closing quote: put the whole value into quotes, and double those inside it";
-  }
-  if (line.find('\t') != std::string_view::npos) return "a tab cannot indent in YAML: write spaces";
-  if (message.find("end of sequence flow") != std::string::npos) return "close the list with ']'";
-  if (message.find("end of map flow") != std::string::npos) return "close the map with '}'";
-  if (message.find("end of map") != std::string::npos || message.find("illegal map value") != std::string::npos) {
-    return "look at the indentation of this line and the one above, and for a ': ' inside a value that is not quoted";
-  }
-  if (message.find("End of file") != std::string::npos || message.find("EOF") != std::string::npos) {
-    return "a quote is opened and never closed";
-  }
-  return "quote the value if it has characters that mean something in YAML: : # { } [ ] & * ! | > % @";
-}
-
 }  // namespace
 
 std::optional<std::vector<Node>> read_yaml_documents(SourcePtr const& source, ReadOptions const& options,
@@ -326,14 +329,7 @@ std::optional<std::vector<Node>> read_yaml_documents(SourcePtr const& source, Re
   } catch (YAML::Exception const& error) {
     auto const line = static_cast<std::size_t>(error.mark.line < 0 ? 0 : error.mark.line) + 1;
     auto const column = static_cast<std::size_t>(error.mark.column < 0 ? 0 : error.mark.column) + 1;
-    auto message = error.msg;
-    // Behind the colon stands what the file calls it, and a password may begin with '*'.
-    if (message.starts_with("the referenced anchor")) message = message.substr(0, message.find(':'));
-    Where where{source, line, column, 1, {}};
-    // The end of the file is where it was noticed; the bracket is what has to be looked at.
-    if (message.ends_with("flow not found") && builder.innermost().line != 0) where = builder.innermost();
-    diagnostics.error("PR001", where, concat("this is not YAML: ", message),
-                      syntax_help(error.msg, source->line(line), column));
+    report_syntax(source, line, column, error.msg, builder.innermost(), diagnostics);
     return std::nullopt;
   }
   return builder.take();
@@ -360,6 +356,7 @@ std::optional<Node> read_yaml(SourcePtr const& source, ReadOptions const& option
                       "give each job a file of its own; prgen reads several files");
     return std::nullopt;
   }
+  hide_shared_secrets(documents->front(), diagnostics);
   return std::move(documents->front());
 }
 

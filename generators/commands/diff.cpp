@@ -3,6 +3,7 @@
 // which kubectl is asked for. Exit code 0 means the same, 1 a difference, more an error.
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <prdist/core/text.hpp>
@@ -19,7 +20,15 @@ Objects objects_of(std::vector<File> const& files) {
   Objects out;
   for (auto const& file : files) {
     if (!file.yaml) {
-      out.emplace(file.name, file.text);
+      // Line by line, so that a difference names its line.
+      auto lines = Json::array();
+      std::string_view rest = file.text;
+      while (!rest.empty()) {
+        auto const end = std::min(rest.find('\n'), rest.size());
+        lines.push_back(std::string(rest.substr(0, end)));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+      }
+      out.emplace(file.name, Json{{"line", std::move(lines)}});
       continue;
     }
     for (auto& document : documents_of(file.text)) {
@@ -35,7 +44,8 @@ Json keyed(Json const& list) {
   Json out = Json::object();
   for (std::size_t i = 0; i < list.size(); ++i) {
     bool const named = list[i].is_object() && list[i].contains("name") && list[i]["name"].is_string();
-    out[named ? list[i]["name"].get<std::string>() : concat(i)] = list[i];
+    // People count from one.
+    out[named ? list[i]["name"].get<std::string>() : concat(i + (list[i].is_string() ? 1 : 0))] = list[i];
   }
   return out;
 }
@@ -97,11 +107,6 @@ int live(Context& context, std::string const& text) {
 
 int diff_command(Context& context) {
   auto const& invocation = context.invocation;
-  bool const one = invocation.words.size() == 1;
-  if (one != invocation.live || invocation.words.empty() || invocation.words.size() > 2) {
-    context.diagnostics.error({}, {}, "diff takes two files, or one and --live", "prgen diff old.yaml new.yaml");
-    return exit_usage;
-  }
   // Two versions of one job have one name, which load_all would refuse in one run.
   std::vector<std::vector<File>> rendered;
   Renderer renderer(template_folder(invocation.options.template_dir));
@@ -110,6 +115,7 @@ int diff_command(Context& context) {
     auto const job = load(read_source(word, context.in), config, invocation.options, context.diagnostics);
     if (!job || context.diagnostics.failed()) return exit_usage;
     rendered.push_back(render(*job, invocation.options, renderer, context.diagnostics));
+    if (context.diagnostics.failed()) return exit_usage;
   }
   if (invocation.live) return live(context, manifest(rendered.front()));
   auto const before = objects_of(rendered[0]);

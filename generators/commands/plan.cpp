@@ -116,6 +116,7 @@ int plan_command(Context& context) {
   for (auto const& job : jobs) {
     context.out += plan(context, job, render(job, context.invocation.options, renderer, context.diagnostics));
   }
+  if (context.diagnostics.failed()) return exit_invalid;
   return exit_ok;
 }
 

@@ -20,9 +20,13 @@ namespace {
 
 /// A byte more than any reader takes, so that it notices; a device or a pipe without an end costs no more.
 std::string bounded(std::istream& in) {
-  std::string text(ReadOptions{}.max_bytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
+  auto const most = ReadOptions{}.max_bytes + 1;
+  std::string text;
+  char piece[16'384];
+  while (text.size() < most && in) {
+    in.read(piece, static_cast<std::streamsize>(std::min(sizeof piece, most - text.size())));
+    text.append(piece, static_cast<std::size_t>(in.gcount()));
+  }
   return text;
 }
 
@@ -169,6 +173,7 @@ int render_command(Context& context) {
   for (auto const& job : jobs) {
     rendered.emplace_back(job, render(job, invocation.options, renderer, context.diagnostics));
   }
+  if (context.diagnostics.failed()) return exit_invalid;  // a target has rules of its own
   if (invocation.output == "files") return write_files(context, rendered);
   auto list = Json::array();
   for (auto const& [job, files] : rendered) {

@@ -28,8 +28,9 @@ std::string any_case(std::vector<std::string> names) {
 }
 
 Ordered schema_of(Key const& key) {
-  Ordered out = {
-      {"description", key.targets.empty() ? std::string(key.about) : concat(key.about, " (", key.targets, ")")}};
+  auto description = key.targets.empty() ? std::string(key.about) : concat(key.about, " (", key.targets, ")");
+  if (!key.standard.empty() && !key.plain_standard()) description += concat("; by default ", key.standard);
+  Ordered out = {{"description", description}};
   auto const scalar_list = Ordered{{"type", "array"}, {"items", {{"type", {"string", "number", "boolean"}}}}};
   switch (key.rule) {
     case Rule::choice:
@@ -59,6 +60,13 @@ Ordered schema_of(Key const& key) {
       out["pattern"] = "^[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$";
       break;
     default: out["type"] = {"string", "number"}; break;
+  }
+  if (std::int64_t number = 0; key.rule == Rule::number && parse_number(key.standard, number)) {
+    out["default"] = number;
+  } else if (key.rule == Rule::flag && key.plain_standard()) {
+    out["default"] = key.standard == "true";
+  } else if (key.rule != Rule::number && key.plain_standard()) {
+    out["default"] = key.standard;
   }
   return out;
 }
@@ -90,22 +98,43 @@ Ordered form(std::span<Alias const> aliases) {
 
 /// What `init` writes for the keys without which nothing works; the rest appears as comments.
 std::string sample(std::string_view path, std::string const& target) {
-  bool const cluster = target == "k8s" || target == "volcano" || target == "paddlejob";
   if (path == "backend") return target;
   if (path == "job_name") return "ctr-dnn";
+  if (path == "command") return "[./train, --epochs, \"3\"]";
   if (path == "submit.server_num" || path == "submit.trainer_num") return target == "paddlecloud" ? "" : "2";
-  if (cluster && path == "submit.docker_image") return "hub.example.com/team/ctr:1.0";
-  if (cluster && path == "submit.memory") return "4Gi";
-  if (cluster && path == "submit.storage") return "10Gi";
-  if (target == "mpi" && path == "submit.hosts") return "[node1, node2]";
+  if (target == "mpi") return path == "submit.hosts" ? "[node1, node2]" : "";
+  if (path == "submit.docker_image") return "hub.example.com/team/ctr:1.0";
+  if (path == "submit.memory") return "4Gi";
+  if (path == "submit.storage") return "10Gi";
   if (target == "paddlecloud") {
     if (path == "submit.cluster_type") return "mpi";
     if (path == "submit.nodes") return "2";
     if (path == "submit.files") return "\"./*.py ./*.yaml\"";
     if (path == "fs.name") return "\"afs://host:9902\"";
     if (path == "fs.train_data") return "/user/me/train";
+    if (path == "fs.output") return "/user/me/output";
   }
   return {};
+}
+
+/// What may stand behind a key that is only a comment: its default, or the form of a value.
+std::string form_of_value(Key const& key) {
+  if (key.plain_standard()) return std::string(key.standard);
+  switch (key.rule) {
+    case Rule::choice: return words(key.choices).front();
+    case Rule::flag: return "true";
+    case Rule::number: return concat(std::max<std::int64_t>(key.low, 1));
+    case Rule::quantity: return key.path.find("cpu") == std::string_view::npos ? "4Gi" : "2";
+    case Rule::list: return "[FIRST, SECOND]";
+    case Rule::map: return "{NAME: VALUE}";
+    case Rule::path: return "/PATH";
+    case Rule::records: {
+      std::string fields;
+      for (auto const& word : words(key.choices)) fields += concat(fields.empty() ? "" : ", ", word, ": ...");
+      return concat("[{", fields, "}]");
+    }
+    default: return "TEXT";
+  }
 }
 
 }  // namespace
@@ -135,8 +164,7 @@ int init_command(Context& context) {
   std::vector<std::string> open;
   std::vector<Key const*> ordered;
   for (auto const& key : keys()) {
-    bool const counts = key.targets.empty() || std::ranges::count(words(key.targets), target) > 0;
-    if (counts && key.rule != Rule::secret) ordered.push_back(&key);
+    if (key.is_for(target) && key.rule != Rule::secret) ordered.push_back(&key);
   }
   // Keys of one level have to stand together, which the table does not promise.
   std::stable_sort(ordered.begin(), ordered.end(), [](Key const* a, Key const* b) {
@@ -166,7 +194,7 @@ int init_command(Context& context) {
     }
     open = parts;
     std::string const blanks(2 * (parts.size() + 1), ' ');
-    out += value.empty() ? concat("# ", blanks, rest, ":  # ", key->about)
+    out += value.empty() ? concat("# ", blanks, rest, ": ", form_of_value(*key), "  # ", key->about)
                          : concat(blanks, rest, ": ", value, "  # ", key->about);
     if (key->rule == Rule::choice) out += concat(": ", key->choices);
     out += '\n';

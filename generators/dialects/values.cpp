@@ -111,7 +111,9 @@ void read_map(Node const& value, Where const& where, TextMap& out, Diagnostics& 
   out.where = where;
   for (auto const& [name, item] : value.entries) {
     auto const path = concat(where.path, '.', name.text);
-    if (item.kind == Node::Kind::null) {
+    // As manifests write an emptyDir without a size.
+    bool const no_size = name.text == "empty_dir" && item.kind == Node::Kind::map && item.entries.empty();
+    if (item.kind == Node::Kind::null || no_size) {
       out.items.emplace_back(text_of(name, at(name.where, path)), Text{"", true, at(name.where, path)});
     } else if (scalar(item, at(item.where, path), diagnostics)) {
       out.items.emplace_back(text_of(name, at(name.where, path)), text_of(item, at(item.where, path)));

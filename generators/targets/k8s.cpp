@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain Kubernetes. Servers and trainers share one Indexed Job where they can: its success policy ends the servers when
 // the trainers have succeeded, without an operator. Where roles differ, or the cluster is too old, or no launcher is
-// there to tell roles apart, each role gets a Job of its own.
+// there to tell roles apart, each role gets a Job of its own. Pods of Paddle v2 are servers and trainers at once.
 #include <prdist/core/text.hpp>
 
 #include "../checks.hpp"
@@ -17,12 +17,15 @@ constexpr auto completion_index = "metadata.annotations['batch.kubernetes.io/job
 /// A Job named `name` of `count` pods.
 Json job_data(JobSpec const& job, Options const& options, std::string const& name, std::int64_t count, Json pod) {
   pod["subdomain"] = job.job_name.value;
-  return {{"meta", metadata_of(job, name)},
+  return {{"meta", job_metadata_of(job, name)},
           {"count", count},
           {"pod", std::move(pod)},
           {"success_indexes", ""},
+          {"servers", 0},
           {"per_index", options.kube_minor >= 29},
           {"failure_policy", options.kube_minor >= 26},
+          // Before 1.29 the schema asks for the list in every rule, even where it must be empty.
+          {"needs_conditions", options.kube_minor < 29},
           {"backoff", job.max_restart.value * count}};
 }
 
@@ -32,6 +35,7 @@ Json one_job(JobSpec const& job, Options const& options) {
   auto const endpoints = endpoint_list(name + "-", servers, "." + name, job.port.value);
   auto data = job_data(job, options, name, job.pods(), pod_data(job, PodRole::either, common_env(job, endpoints)));
   auto const last = job.pods() - 1;
+  data["servers"] = servers;
   data["success_indexes"] = servers == last ? concat(last) : concat(servers, '-', last);
   return Json::array({data});
 }
@@ -53,6 +57,15 @@ Json two_jobs(JobSpec const& job, Options const& options) {
                                pod_data(job, PodRole::trainer, role_env(job, PodRole::trainer, endpoints)))});
 }
 
+/// Each pod is a node of Paddle v2, with a server and a trainer; it has ended when both have.
+Json nodes(JobSpec const& job, Options const& options) {
+  auto const& name = job.job_name.value;
+  auto const endpoints = endpoint_list(name + "-", job.server_num.value, "." + name, job.port.value);
+  return Json::array({job_data(
+      job, options, name, job.trainer_num.value,
+      pod_data_of_both(job, role_env(job, PodRole::server, endpoints), role_env(job, PodRole::trainer, endpoints)))});
+}
+
 /// Trainers that talk to each other: every one knows all endpoints and its own.
 Json trainers_alone(JobSpec const& job, Options const& options) {
   auto const& name = job.job_name.value;
@@ -64,7 +77,7 @@ Json trainers_alone(JobSpec const& job, Options const& options) {
         env_value("PADDLE_CURRENT_ENDPOINT", concat(name, "-$(PADDLE_TRAINER_ID).", name, ':', job.port.value)));
   }
   auto pod = pod_data(job, PodRole::trainer, std::move(env));
-  if (job.collective()) pod["port"] = job.port.value;
+  if (job.collective()) pod["containers"][0]["port"] = job.port.value;
   return Json::array({job_data(job, options, name, job.trainer_num.value, std::move(pod))});
 }
 
@@ -106,16 +119,17 @@ std::vector<File> render_k8s(TargetInput const& input) {
   if (input.options.profile == Profile::legacy && job.v2_cluster()) return v2_legacy(input);
   auto data = object_data(job);
   bool const shared = one_indexed_job(job, input.options);
-  data["jobs"] = !job.parameter_servers() ? trainers_alone(job, input.options)
-                 : shared                 ? one_job(job, input.options)
-                                          : two_jobs(job, input.options);
+  data["jobs"] = !job.parameter_servers()  ? trainers_alone(job, input.options)
+                 : job.every_pod_is_both() ? nodes(job, input.options)
+                 : shared                  ? one_job(job, input.options)
+                                           : two_jobs(job, input.options);
   data["replacement_policy"] = input.options.kube_minor >= 29;
   if (job.parameter_servers() && job.launcher.value == "none") {
-    input.diagnostics.note(
-        "without prrun nobody ends servers that do not end by themselves",
-        concat("when the trainers have finished: kubectl delete job ", job.job_name.value, "-pserver"));
+    input.diagnostics.note("without prrun nobody ends servers that do not end by themselves",
+                           concat("when the trainers have finished: kubectl delete job ", job.job_name.value,
+                                  job.every_pod_is_both() ? "" : "-pserver"));
   }
-  if (job.parameter_servers() && input.options.kube_minor < 31) {
+  if (job.parameter_servers() && !job.every_pod_is_both() && input.options.kube_minor < 31) {
     input.diagnostics.note(concat("Kubernetes 1.", input.options.kube_minor,
                                   " has no success policy for Jobs: servers and trainers get a Job each"));
   }

@@ -12,6 +12,19 @@ namespace {
 
 constexpr auto test_cluster_image = "typhoon1986/paddle-openmpi";
 
+/// What a role runs, or nothing for what is run by default.
+Json words_of(JobSpec const& job, TextList const& given) {
+  auto command = Json::array();
+  if (!given.given) return command;
+  if (job.launcher.value == "prrun") {
+    command = {"prrun", "mpi", "--"};
+  } else if (given.items.front().value.find('=') != std::string::npos) {
+    command = {"sh", "-c", "exec \"$@\"", "sh"};  // env would take the program for a variable
+  }
+  for (auto const& word : given.items) command.push_back(word.value);
+  return command;
+}
+
 Json script_data(JobSpec const& job) {
   auto env = Json::array();
   env.push_back({{"name", "GLOG_v"}, {"value", concat(job.log_level.value)}});
@@ -19,12 +32,6 @@ Json script_data(JobSpec const& job) {
   if (job.model.threads.given) env.push_back({{"name", "CPU_NUM"}, {"value", concat(job.model.threads.value)}});
   if (job.v2_cluster()) env.push_back({{"name", "TRAIN_CONFIG_DIR"}, {"value", job.train_config_dir.value}});
   for (auto const& [name, value] : job.env.items) env.push_back({{"name", name.value}, {"value", value.value}});
-  auto command = Json::array();
-  if (job.command.given && job.launcher.value == "prrun") command = {"prrun", "mpi", "--"};
-  if (command.empty() && job.command.given && job.command.items.front().value.find('=') != std::string::npos) {
-    command = {"sh", "-c", "exec \"$@\"", "sh"};  // env would take the program for a variable
-  }
-  for (auto const& word : job.command.items) command.push_back(word.value);
   return {{"name", job.job_name.value},
           {"servers", job.server_num.value},
           {"trainers", job.trainer_num.value},
@@ -37,7 +44,9 @@ Json script_data(JobSpec const& job) {
           {"job_path", job.job_path.value},
           {"hosts", job.hosts.given},
           {"env", env},
-          {"command", command},
+          {"command", words_of(job, job.command_of_trainers())},
+          {"server_command", words_of(job, job.command_of_servers())},
+          {"roles_differ", job.server_num.value > 0 && (job.server_command.given || job.trainer_command.given)},
           {"launcher", job.launcher.value == "prrun"},
           {"flavour", job.mpi.value},
           {"hpc", job.hpc.value},
@@ -72,7 +81,10 @@ std::vector<File> render_mpi(TargetInput const& input) {
   }
   if (job.test_cluster.value == "true") {
     auto const image = job.image.given ? job.image.value : std::string(test_cluster_image);
-    auto const pod = [&](char const* name) { return Json{{"name", name}, {"image", image}}; };
+    // The document's names, behind the job's: two test clusters in one namespace stay apart.
+    auto const pod = [&](char const* name) {
+      return Json{{"name", concat(job.job_name.value, '-', name)}, {"container", name}, {"image", image}};
+    };
     Json const cluster = {{"nodes", static_cast<std::int64_t>(job.hosts.items.empty() ? 3 : job.hosts.items.size())},
                           {"head", pod("mpi-header")},
                           {"node", pod("mpi-nodes")},

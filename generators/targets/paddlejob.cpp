@@ -40,9 +40,9 @@ Json replica(JobSpec const& job, PodRole role, std::int64_t count) {
     env = without_operators_own(common_env(job, ""), job.intranet.value == "Service");
   }
   auto pod = pod_data(job, role, std::move(env));
-  pod["container"] = "paddle";  // both operators look for this name
-  pod["restart_policy"] = "";   // each has a rule of its own
-  if (kubeflow && job.collective()) pod["port"] = job.port.value;
+  pod["containers"][0]["name"] = "paddle";  // both operators look for this name
+  pod["restart_policy"] = "";               // each has a rule of its own
+  if (kubeflow && job.collective()) pod["containers"][0]["port"] = job.port.value;
   return {{"replicas", count}, {"pod", std::move(pod)}};
 }
 
@@ -66,8 +66,8 @@ std::vector<File> legacy(TargetInput const& input) {
     words.erase(words.begin());
     data["arguments"] = words;
   }
-  auto roles = Json::array({{{"role", "worker"}, {"replicas", job.trainer_num.value}, {"gpus", job.gpus.value}}});
-  if (job.server_num.value > 0) roles.push_back({{"role", "ps"}, {"replicas", job.server_num.value}, {"gpus", 0}});
+  auto roles = Json::array({{{"server", false}, {"replicas", job.trainer_num.value}, {"gpus", job.gpus.value}}});
+  if (job.server_num.value > 0) roles.push_back({{"server", true}, {"replicas", job.server_num.value}, {"gpus", 0}});
   data["roles"] = roles;
   return {{"paddlejob.yaml", input.renderer.yaml("paddlejob_legacy.yaml", data), false, true}};
 }

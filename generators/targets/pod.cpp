@@ -10,6 +10,16 @@
 
 namespace prdist::gen {
 
+namespace {
+
+Json text_map(TextMap const& map) {
+  auto out = Json::object();
+  for (auto const& [name, value] : map.items) out[name.value] = value.value;
+  return out;
+}
+
+}  // namespace
+
 std::string_view training_role(PodRole role) {
   return role == PodRole::server ? "PSERVER" : "TRAINER";
 }
@@ -88,9 +98,11 @@ void append_trainer_endpoints(JobSpec const& job, std::string const& middle, std
 }
 
 Json labels_of(JobSpec const& job) {
-  return {{"app.kubernetes.io/name", "prdist"},
-          {"app.kubernetes.io/instance", job.job_name.value},
-          {"app.kubernetes.io/managed-by", "prgen"}};
+  auto labels = text_map(job.labels);
+  labels.update({{"app.kubernetes.io/name", "prdist"},
+                 {"app.kubernetes.io/instance", job.job_name.value},
+                 {"app.kubernetes.io/managed-by", "prgen"}});
+  return labels;
 }
 
 namespace {
@@ -142,9 +154,11 @@ Json resources_of(JobSpec const& job, PodRole role) {
   auto const& cpu = server ? job.server_cpu.value : job.trainer_cpu.value;
   auto const& memory = server ? job.server_memory.value : job.trainer_memory.value;
   auto const& storage = server ? job.server_storage.value : job.trainer_storage.value;
-  // Cores are requested and not limited: a limit would throttle the idle machine's cores away.
+  auto const& most_cores = server ? job.server_cpu_limit.value : job.trainer_cpu_limit.value;
+  // Cores are requested and not limited by default: a limit would throttle the idle machine's cores away.
   Json requests = {{"cpu", cpu}, {"memory", memory}, {"ephemeral-storage", storage}};
   Json limits = {{"memory", memory}, {"ephemeral-storage", storage}};
+  if (!most_cores.empty()) limits["cpu"] = most_cores;
   if (!server && job.gpus.value > 0) {
     requests[job.gpu_resource.value] = concat(job.gpus.value);
     limits[job.gpu_resource.value] = concat(job.gpus.value);
@@ -154,26 +168,39 @@ Json resources_of(JobSpec const& job, PodRole role) {
 
 }  // namespace
 
-Json command_of(JobSpec const& job, std::string_view launcher_command) {
+Json command_of(JobSpec const& job, PodRole role, std::string_view launcher_command) {
+  auto const& own = role == PodRole::server ? job.command_of_servers() : job.command_of_trainers();
   auto command = Json::array();
+  if (own.given && own.items.empty()) return command;
   if (job.launcher.value == "prrun") command = {"prrun", launcher_command, "--"};
-  if (!job.command.given) {
+  if (!own.given) {
     for (auto const* const word : {"prtrain", "-m", "$(PRDIST_CONFIG)"}) command.push_back(word);
   }
-  for (auto const& word : job.command.items) command.push_back(word.value);
+  for (auto const& word : own.items) command.push_back(word.value);
   return command;
 }
 
-Json pod_data(JobSpec const& job, PodRole role, Json env) {
+namespace {
+
+std::string_view component_of(PodRole role) {
+  return role == PodRole::server ? "pserver" : role == PodRole::trainer ? "trainer" : "job";
+}
+
+Json container_of(JobSpec const& job, PodRole role, Json env) {
   append_user_env(job, env);
+  return {{"name", component_of(role)},
+          {"command", command_of(job, role, "k8s")},
+          {"env", std::move(env)},
+          {"port", role != PodRole::trainer && job.parameter_servers() ? job.port.value : 0},
+          {"port_name", job.parameter_servers() ? "pserver" : "trainer"},
+          {"resources", resources_of(job, role)}};
+}
+
+Json pod_of(JobSpec const& job, std::string_view component, Json role_labels, Json containers) {
   auto labels = labels_of(job);
   // PaddleRec's labels, with the job's own name where it has a constant that mixes two jobs of one namespace.
-  if (role == PodRole::server) labels["paddle-job-pserver"] = job.job_name.value;
-  if (role == PodRole::trainer) labels["paddle-job"] = job.job_name.value;
-  auto const component = role == PodRole::server ? "pserver" : role == PodRole::trainer ? "trainer" : "job";
+  for (auto const& label : role_labels) labels[label.get<std::string>()] = job.job_name.value;
   labels["app.kubernetes.io/component"] = component;
-  auto selector = Json::object();
-  for (auto const& [name, value] : job.node_selector.items) selector[name.value] = value.value;
   auto tolerations = Json::array();
   for (auto const& record : job.tolerations.items) {
     auto toleration = Json::object();
@@ -184,17 +211,21 @@ Json pod_data(JobSpec const& job, PodRole role, Json env) {
   for (auto const& secret : job.image_pull_secrets.items) pull_secrets.push_back(secret.value);
   auto const tag = image_tag(job.image.value);
   return {{"labels", labels},
-          {"container", component},
+          {"annotations", text_map(job.annotations)},
+          {"priority_class", job.priority_class.value},
+          {"user", job.run_as_user.value},
+          {"group", job.run_as_group.value},
+          {"writable_root", job.writable_root.value == "true"},
+          {"workdir", job.workdir.value},
+          {"containers", std::move(containers)},
           {"image", job.image.value},
-          {"pull_policy", tag.empty() || tag == "latest" ? "Always" : "IfNotPresent"},
-          {"command", command_of(job, "k8s")},
-          {"env", std::move(env)},
-          {"port", role != PodRole::trainer && job.parameter_servers() ? job.port.value : 0},
-          {"resources", resources_of(job, role)},
+          {"pull_policy", job.image_pull_policy.given      ? job.image_pull_policy.value
+                          : tag.empty() || tag == "latest" ? "Always"
+                                                           : "IfNotPresent"},
           {"probe", job.launcher.value == "prrun"},
           {"volumes", volumes_of(job)},
           {"tolerations", tolerations},
-          {"node_selector", selector},
+          {"node_selector", text_map(job.node_selector)},
           {"pull_secrets", pull_secrets},
           {"service_account", job.service_account.given ? job.service_account.value : job.job_name.value},
           {"automount", job.discovery.value == "pods"},
@@ -205,8 +236,35 @@ Json pod_data(JobSpec const& job, PodRole role, Json env) {
           {"restart_policy", "Never"}};
 }
 
+constexpr auto server_label = "paddle-job-pserver";
+constexpr auto trainer_label = "paddle-job";
+
+}  // namespace
+
+Json pod_data(JobSpec const& job, PodRole role, Json env) {
+  auto labels = Json::array();
+  if (role == PodRole::server) labels.push_back(server_label);
+  if (role == PodRole::trainer) labels.push_back(trainer_label);
+  return pod_of(job, component_of(role), labels, Json::array({container_of(job, role, std::move(env))}));
+}
+
+Json pod_data_of_both(JobSpec const& job, Json server_env, Json trainer_env) {
+  return pod_of(job, "node", Json::array({server_label, trainer_label}),
+                Json::array({container_of(job, PodRole::server, std::move(server_env)),
+                             container_of(job, PodRole::trainer, std::move(trainer_env))}));
+}
+
 Json metadata_of(JobSpec const& job, std::string const& name) {
-  return {{"name", name}, {"namespace", job.name_space.value}, {"labels", labels_of(job)}};
+  return {{"name", name},
+          {"namespace", job.name_space.value},
+          {"labels", labels_of(job)},
+          {"annotations", text_map(job.annotations)}};
+}
+
+Json job_metadata_of(JobSpec const& job, std::string const& name) {
+  auto data = metadata_of(job, name);
+  data["annotations"]["prdist/prgen"] = version;
+  return data;
 }
 
 Json object_data(JobSpec const& job) {
@@ -218,11 +276,14 @@ Json object_data(JobSpec const& job) {
                        {"config", job.model.source ? job.model.source->text : std::string{}},
                        {"own_account", !job.service_account.given},
                        {"account", job.service_account.given ? job.service_account.value : name},
-                       {"lists_pods", job.discovery.value == "pods"}};
+                       {"lists_pods", job.discovery.value == "pods"},
+                       {"network_policy", job.network_policy.value == "true"}};
   return {{"name", name},
-          {"meta", metadata_of(job, name)},
+          {"meta", job_metadata_of(job, name)},
+          {"service_meta", metadata_of(job, name)},
+          {"network_policy", job.network_policy.value == "true"},
+          {"priority_class", job.priority_class.value},
           {"common", common},
-          {"version", version},
           {"max_restart", job.max_restart.value},
           {"ttl", job.ttl.value},
           {"time_limit", job.time_limit.value}};

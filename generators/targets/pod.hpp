@@ -35,8 +35,11 @@ void append_user_env(JobSpec const& job, Json& env);
 /// All trainers' endpoints and the pod's own, for pods whose host name is their own name and `suffix`.
 void append_trainer_endpoints(JobSpec const& job, std::string const& middle, std::string const& suffix, Json& env);
 
-/// A pod with safe defaults, its environment `env`.
+/// A pod with safe defaults and one container, its environment `env`.
 [[nodiscard]] Json pod_data(JobSpec const& job, PodRole role, Json env);
+
+/// A pod that is a server and a trainer, a container each.
+[[nodiscard]] Json pod_data_of_both(JobSpec const& job, Json server_env, Json trainer_env);
 
 /// Labels that every object of the job carries.
 [[nodiscard]] Json labels_of(JobSpec const& job);
@@ -44,11 +47,14 @@ void append_trainer_endpoints(JobSpec const& job, std::string const& middle, std
 /// The data of metadata.yaml.inja.
 [[nodiscard]] Json metadata_of(JobSpec const& job, std::string const& name);
 
+/// The same for the job itself, which also says what wrote it.
+[[nodiscard]] Json job_metadata_of(JobSpec const& job, std::string const& name);
+
 /// Metadata, ConfigMap and account: what templates of Kubernetes objects begin with.
 [[nodiscard]] Json object_data(JobSpec const& job);
 
-/// The program and its arguments, behind the launcher when there is one.
-[[nodiscard]] Json command_of(JobSpec const& job, std::string_view launcher_command);
+/// The program of a role and its arguments, behind the launcher when there is one; none when the image has its own.
+[[nodiscard]] Json command_of(JobSpec const& job, PodRole role, std::string_view launcher_command);
 
 inline constexpr std::string_view config_path = "/etc/prdist/config.yaml";
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <prdist/core/text.hpp>
 
 #include "../target.hpp"
 
@@ -27,6 +28,14 @@ Target const* find_target(std::string_view name) {
     if (target.name == name) return &target;
   }
   return nullptr;
+}
+
+std::string target_list() {
+  std::string list;
+  for (auto const& target : all) {
+    list += concat(list.empty() ? "" : &target == &all.back() ? " or " : ", ", target.name);
+  }
+  return list;
 }
 
 }  // namespace prdist::gen

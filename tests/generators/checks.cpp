@@ -81,6 +81,17 @@ std::vector<std::string> all_codes() {
 INSTANTIATE_TEST_SUITE_P(Catalogue, EveryCode, testing::ValuesIn(all_codes()),
                          [](auto const& given) { return given.param; });
 
+TEST(Checks, RetiredNumbersAreExplainedAndNotUsed) {
+  for (auto const code : retired_codes) {
+    auto const ran = prgen({"explain", std::string(code)});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_TRUE(holds(ran.out, std::string(code) + ": retired\n\nNo message carries this number, and none will.\n"));
+    EXPECT_EQ(find_code(code), nullptr);
+  }
+  // There is no other hole in the numbers.
+  EXPECT_EQ(catalogue().back().code, "PR0" + std::to_string(catalogue().size() + std::size(retired_codes)));
+}
+
 TEST(Checks, ACleanFileHasNothingSaidAboutIt) {
   EXPECT_EQ(found(good()), "");
 }
@@ -118,9 +129,9 @@ TEST(Checks, ModesAndCounts) {
 }
 
 TEST(Checks, ElasticRangesHoldTheCount) {
-  EXPECT_EQ(found(good("    elastic: {min: 3, max: 4}\n"), {.backend = "volcano"}), "PR010");
-  EXPECT_EQ(found(good("    elastic: {min: 1, max: 1}\n"), {.backend = "volcano"}), "PR010");
-  EXPECT_EQ(found(good("    elastic: {min: 1, max: 4}\n"), {.backend = "volcano"}), "");
+  EXPECT_EQ(found(good("    elastic: {min: 3}\n"), {.backend = "volcano"}), "PR010");
+  EXPECT_EQ(found(good("    elastic: {min: 1, max: 1}\n"), {.backend = "volcano"}), "PR010 PR022");
+  EXPECT_EQ(found(good("    elastic: {min: 1}\n"), {.backend = "volcano"}), "");
 }
 
 TEST(Checks, VolumesAndSecrets) {
@@ -340,12 +351,11 @@ TEST(Checks, ListingPodsNeedsANamespace) {
 }
 
 TEST(Checks, WhatPrrunWouldRefuse) {
-  Options const options{.backend = "local"};
-  EXPECT_EQ(found(with(good(), "ctr", "a b"), options), "PR011");
-  EXPECT_EQ(found(with(good(), "trainer_num: 2", "trainer_num: 2000"), options), "PR010");
-  EXPECT_EQ(found(with(with(good(), "    server_num: 2\n", ""), "  submit:", "  mode: collective\n  submit:"), options),
-            "PR023");
-  EXPECT_EQ(found(good(), options), "");
+  auto const local = with(for_backend("local", ""), "    docker_image: hub.example.com/ctr:1.0\n", "");
+  EXPECT_EQ(found(with(local, "ctr", "a b")), "PR011");
+  EXPECT_EQ(found(with(local, "trainer_num: 2", "trainer_num: 2000")), "PR010");
+  EXPECT_EQ(found(with(with(local, "    server_num: 2\n", ""), "  submit:", "  mode: collective\n  submit:")), "PR023");
+  EXPECT_EQ(found(local), "");
 }
 
 TEST(Checks, VolcanosRootQueueTakesNoJobs) {
@@ -370,7 +380,11 @@ TEST(Checks, AnOldFileIsToldWhatWasChosen) {
 
 TEST(Checks, PaddleCloudSaysWhatItLacks) {
   EXPECT_EQ(found("backend: PaddleCloud\n"), "PR008 PR008 PR008");
-  EXPECT_EQ(found("backend: PaddleCloud\ncluster_type: mpi\nconfig: {fs_name: a}\nsubmit: {files: x}\n"), "PR008");
+  EXPECT_EQ(found("backend: PaddleCloud\ncluster_type: mpi\nconfig: {fs_name: a}\nsubmit: {files: x}\n"),
+            "PR008 PR008");
+  EXPECT_TRUE(holds(messages("backend: PaddleCloud\ncluster_type: mpi\nconfig: {fs_name: a, train_data_path: b}\n"
+                             "submit: {files: x}\n"),
+                    "PR008 config.output_path: is missing: where the output goes"));
   EXPECT_EQ(found("backend: PaddleCloud\ncluster_type: k8s\nconfig: {fs_name: 'a\"b'}\nsubmit: {files: x}\n"), "PR002");
   Diagnostics diagnostics;
   auto const config = source("runner:\n- {name: a, device: gpu, fleet_mode: ps}\n", "config.yaml");
@@ -382,6 +396,24 @@ TEST(Checks, PaddleCloudSaysWhatItLacks) {
 TEST(Checks, ValuesFromFlagsAreCheckedAsText) {
   EXPECT_EQ(found(good(), {.command = {"a\xFF"}}), "PR002");
   EXPECT_EQ(found(good(), {.name_space = "Kube_System"}), "PR011");
+}
+
+TEST(Checks, TheLegacyProfileSaysWhatItDoesToSafetyAndConfig) {
+  Options const legacy{.profile = Profile::legacy};
+  auto const v2 =
+      "engine:\n  backend: k8s\n  job_name: ctr\n  train_config_dir: a\n  submit:\n    trainer_num: 2\n"
+      "    docker_image: hub.example.com/ctr:1.0\n    volumes: [{name: a, mount: /a, host_path: /x}]\n";
+  EXPECT_EQ(found(v2, legacy), "PR018");
+  EXPECT_TRUE(holds(messages(v2, legacy), "no security context"));
+  EXPECT_TRUE(holds(messages(v2, legacy, "train: {epochs: 1}\n"), "PR022 : -m is not written by --profile legacy"));
+  for (auto const* const backend : {"mpi", "local"}) {
+    auto const said = messages(good(), {.backend = backend, .profile = Profile::legacy});
+    EXPECT_TRUE(holds(said, concat("--profile legacy changes nothing for ", backend)));
+  }
+  TempDir const dir;
+  auto const config = dir.file("my config.yaml", "train: {epochs: 1}\n");
+  auto const volcano = prgen({"-", "--profile", "legacy", "--backend", "volcano", "-m", config}, good());
+  EXPECT_TRUE(holds(volcano.err, concat("--from-file=config.yaml='", config, "'")));
 }
 
 }  // namespace

@@ -52,7 +52,10 @@ TEST(Cli, UsageFaultsEndWith2AndSayWhatToDo) {
            {{"-", "--"}, "nothing stands behind --"},
            {{"explain", "PR999"}, "prgen explain lists all"},
            {{"completion"}, "bash, zsh or fish"},
-           {{"diff", "-"}, "two files"},
+           {{"diff"}, "diff takes two files, or one and --live"},
+           {{"diff", "-"}, "diff takes two files, or one and --live"},
+           {{"-", "--bakend", "k8s"}, "did you mean '--backend'?"},
+           {{"-", "--diagnostic=json"}, "did you mean '--diagnostics'?"},
            {{"-", "--backend", "mpi"}, "-o files -O DIR"},
            {{"-", "--backend", "local", "-o", "json"}, "is a script"}}) {
     auto const ran = prgen(words, good());
@@ -220,6 +223,8 @@ TEST(Cli, WarningsCanBeErrorsOrSilent) {
   EXPECT_EQ(prgen({"-", "--error-on-warning", "-o", "files", "-O", out}, file).code, 1);
   EXPECT_FALSE(std::filesystem::exists(out)) << "files were written all the same";
   EXPECT_EQ(prgen({"-", "-q"}, file).err, "");
+  EXPECT_TRUE(holds(prgen({"check", "-", "-q", "--error-on-warning"}, file).err, "PR019"));
+  EXPECT_EQ(prgen({"check", "-"}, good()).err, "") << "a clean file has nothing said about it";
   EXPECT_EQ(prgen({"check", "-"}, good("    env: {A: b}\n") + "  command: [x]\n").out, "");
 }
 
@@ -237,6 +242,8 @@ TEST(Cli, HelpBeginsWithExamples) {
   EXPECT_EQ(help.code, 0);
   EXPECT_TRUE(help.out.starts_with("Examples:\n  prgen backend.yaml | kubectl create -f -"));
   EXPECT_TRUE(holds(help.out, "Exit codes: 0 done"));
+  EXPECT_TRUE(holds(help.out, "1.33 when not given"));
+  for (auto const& target : targets()) EXPECT_TRUE(holds(help.out, std::string(target.name)));
   std::istringstream in;
   std::ostringstream out;
   std::ostringstream err;
@@ -279,6 +286,11 @@ TEST(Cli, DiffNamesFieldsAndWhatCannotBeChanged) {
   auto const added = prgen({"diff", a, dir.file("d.yaml", good("    env: {A: b}\n"))});
   EXPECT_TRUE(added.out.starts_with("+ Job/ctr spec.template")) << added.out;
   EXPECT_TRUE(holds(added.out, "cannot be changed in place"));
+  auto const scripts = prgen({"diff", a, b, "--backend", "local"});
+  EXPECT_EQ(scripts.code, 1);
+  EXPECT_TRUE(holds(scripts.out, "run.sh line["));
+  EXPECT_EQ(scripts.out.find("\\n"), std::string::npos) << scripts.out;
+  EXPECT_EQ(prgen({"explain", "pr12"}).out, prgen({"explain", "PR012"}).out);
   EXPECT_EQ(prgen({"diff", a, dir.file("c.yaml", "x: 1\n")}).code, 2);
   EXPECT_EQ(prgen({"diff", a, (dir.path() / "absent").native()}).code, 3);
 }
@@ -308,6 +320,7 @@ TEST(Cli, CompletionForThreeShells) {
     EXPECT_EQ(ran.code, 0);
     EXPECT_TRUE(holds(ran.out, "prgen"));
     for (auto const* const flag : {"kube-version", "file", "model"}) EXPECT_TRUE(holds(ran.out, flag));
+    EXPECT_TRUE(holds(ran.out, "k8s volcano paddlejob mpi paddlecloud local"));
   }
 }
 

@@ -1,35 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // The target that docs/extending.md adds: the document's template and code are these, and they work.
+#include <filesystem>
 #include <prdist/core/text.hpp>
 
 #include "../data/temp_dir.hpp"
 #include "keys.hpp"
 #include "support.hpp"
+#include "target.hpp"
 #include "targets/pod.hpp"
+
+// The document's file in a namespace of its own, so that a tree which has followed the document links all the same.
+namespace sample {
+
+using namespace ::prdist;
+using namespace ::prdist::gen;
+// clang-format off
+#include "extending/compose.cpp"
+// clang-format on
+
+}  // namespace sample
 
 namespace {
 
-using namespace prdist::gen::test;
-
-//[target
 using namespace prdist::gen;
-
-std::vector<File> render_compose(TargetInput const& input) {
-  auto const& job = input.job;
-  auto processes = Json::array();
-  for (std::int64_t i = 0; i < job.pods(); ++i) {
-    bool const server = i < job.server_num.value;
-    auto const id = server ? i : i - job.server_num.value;
-    Json env = {{"TRAINING_ROLE", server ? "PSERVER" : "TRAINER"},
-                {server ? "PADDLE_PSERVER_ID" : "PADDLE_TRAINER_ID", prdist::concat(id)},
-                {"PADDLE_TRAINERS_NUM", prdist::concat(job.trainer_num.value)},
-                {"PADDLE_PSERVERS_IP_PORT_LIST", endpoint_list("pserver-", job.server_num.value, "", job.port.value)}};
-    processes.push_back({{"name", prdist::concat(server ? "pserver-" : "trainer-", id)}, {"env", std::move(env)}});
-  }
-  Json const data = {{"image", job.image.value}, {"command", command_of(job, "k8s")}, {"processes", processes}};
-  return {{"compose.yaml", input.renderer.yaml("compose.yaml", data)}};
-}
-//]
+using namespace prdist::gen::test;
+using sample::prdist::gen::render_compose;
 
 std::string between(std::string const& text, std::string const& begin, std::string const& end) {
   auto const from = text.find(begin);
@@ -40,8 +35,10 @@ std::string between(std::string const& text, std::string const& begin, std::stri
 
 TEST(Extending, TheDocumentsTargetRenders) {
   auto const document = contents(PRGEN_EXTENDING);
-  auto const code = between(contents(__FILE__), "//[target\n", "//]\n");
-  EXPECT_TRUE(holds(document, code)) << "docs/extending.md shows other code than this test compiles";
+  auto const code =
+      contents(std::filesystem::path(PRGEN_EXTENDING).parent_path() / "../tests/generators/extending/compose.cpp");
+  ASSERT_FALSE(code.empty());
+  EXPECT_TRUE(holds(document, "```cpp\n" + code + "```\n")) << "the document shows other code than is compiled here";
   auto const text = between(document, "```jinja\n", "```");
   ASSERT_FALSE(text.empty());
 
@@ -58,6 +55,11 @@ TEST(Extending, TheDocumentsTargetRenders) {
   EXPECT_EQ(services["trainer-1"]["environment"]["PADDLE_TRAINER_ID"], "1");
   EXPECT_EQ(services["pserver-0"]["environment"]["PADDLE_PSERVERS_IP_PORT_LIST"], "pserver-0:30240,pserver-1:30240");
   EXPECT_EQ(services["pserver-0"]["command"].back(), "it's: a test");
+  EXPECT_EQ(services["pserver-0"]["image"], "hub.example.com/ctr:1.0");
+  auto bare = job->spec;
+  bare.image = {};
+  EXPECT_TRUE(render_compose({bare, options, renderer, diagnostics}).empty());
+  EXPECT_EQ(codes(diagnostics), "PR008");
 }
 
 /// A key's row in the manual.
@@ -84,13 +86,21 @@ std::string row_of(Key const& key) {
     }
     return {};
   }();
-  return prdist::concat("\n| `", key.path, "` | ", value, " | ", key.about, " | ",
+  auto const standard = key.standard.empty()   ? std::string("–")
+                        : key.plain_standard() ? prdist::concat('`', key.standard, '`')
+                                               : std::string(key.standard);
+  return prdist::concat("\n| `", key.path, "` | ", value, " | ", standard, " | ", key.about, " | ",
                         key.targets.empty() ? "all" : joined(key.targets, ""), " |\n");
 }
 
 TEST(Extending, TheManualNamesEveryKeyAndCode) {
   auto const manual = contents(PRGEN_MANUAL);
-  for (auto const& key : keys()) EXPECT_TRUE(holds(manual, row_of(key)));
+  for (auto const& key : keys()) {
+    auto const topic = manual.find(prdist::concat("\n### ", key.topic, '\n'));
+    ASSERT_NE(topic, std::string::npos) << key.topic;
+    auto const end = manual.find("\n#", topic + 1);
+    EXPECT_TRUE(holds(manual.substr(topic, end - topic), row_of(key)));
+  }
   for (auto const& target : targets()) EXPECT_TRUE(holds(manual, "### " + std::string(target.name)));
 }
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <prdist/core/text.hpp>
 
 #include "../data/temp_dir.hpp"
 #include "quoting.hpp"
@@ -65,10 +66,25 @@ TEST(Render, EveryShippedTemplateGoesThroughTheWriters) {
 }
 
 TEST(Render, StringsInAPlaceWithoutQuotesChangeTheStructure) {
-  // sh() is no YAML writer: a string that YAML reads otherwise is caught by the comparison, not by luck.
   EXPECT_TRUE(holds(fault("a: {{ q(s) }}{{ q(s) }}\n", {{"s", "x"}}), "not YAML"));
   EXPECT_TRUE(holds(fault("a: 'x{{ q(s) }}'\n", {{"s", "x'\nb: 'c"}}), "t.yaml.inja"));
   EXPECT_TRUE(holds(fault("a: |\n  {{ q(s) }}\n", {{"s", "x"}}), "changes the structure"));
+  EXPECT_TRUE(holds(fault("a: {{ q(s) | upper }}\n", {{"s", "x"}}), "changes the structure"));
+}
+
+TEST(Render, WritersForScriptsDoNotWriteYaml) {
+  for (auto const* const writer : {"sh", "args", "ini", "word"}) {
+    EXPECT_TRUE(holds(fault(prdist::concat("a: {{ ", writer, "(s) }}\n"), {{"s", "x"}}),
+                      prdist::concat(writer, "() does not write YAML; write the value through q()")));
+  }
+}
+
+TEST(Render, TemplatesMayHoldMoreOfYamlThanOursDo) {
+  EXPECT_EQ(render("# for {{ q(s) }}\na: ['b', {{ q(s) }}]\nc: &d {e: {{ q(s) }}}\n", {{"s", "x: [y"}}),
+            "# for \"x: [y\"\na: ['b', \"x: [y\"]\nc: &d {e: \"x: [y\"}\n");
+  EXPECT_TRUE(holds(fault("a: ['b', {{ q(s) }}\n", {{"s", "x"}}), "writes what is not YAML"));
+  EXPECT_TRUE(holds(fault("a: ['{{ q(s) }}']\n", {{"s", "x"}}), "changes the structure"));
+  EXPECT_TRUE(holds(fault("a: \x01\n", {{"s", "x"}}), "t.yaml.inja:1: a control character stands here"));
 }
 
 TEST(Render, WrongTypesAndMissingDataAreTemplateErrors) {

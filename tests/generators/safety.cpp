@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Job, RestrictedPods,
                                          "k8s_every_key", "k8s_without_launcher", "k8s_collective", "k8s_single",
                                          "volcano_paddlerec_doc", "volcano_every_key", "paddlejob_ps",
                                          "paddlejob_service", "paddlejob_single", "paddlejob_collective",
-                                         "paddlejob_kubeflow"),
+                                         "paddlejob_kubeflow", "k8s_role_commands", "k8s_mid_age_cluster"),
                          [](auto const& given) { return given.param; });
 
 TEST(Safety, TwoJobsInOneNamespaceShareNothing) {
@@ -121,6 +121,37 @@ TEST(Safety, TheLaunchContractsExitCodesEndAJob) {
       aborting.insert(policy["exitCode"].get<std::int64_t>());
   }
   EXPECT_EQ(aborting, (std::set<std::int64_t>{64, 78, 124}));
+}
+
+/// The document's nodes are servers and trainers at once, and its Job has as many pods as nodes.
+TEST(Safety, ANodeOfPaddleV2IsOnePod) {
+  auto const v2 = [](std::string const& extra) {
+    return with(good(extra), "  submit:\n    server_num: 2\n", "  train_config_dir: recommendation\n  submit:\n");
+  };
+  auto const job = documents_of(prgen({"-"}, v2("")).out).back();
+  EXPECT_EQ(job["spec"]["completions"], 2);
+  EXPECT_EQ(job["spec"]["parallelism"], 2);
+  EXPECT_FALSE(job["spec"].contains("successPolicy"));
+  auto const& containers = job["spec"]["template"]["spec"]["containers"];
+  ASSERT_EQ(containers.size(), 2U);
+  EXPECT_EQ(containers[0]["name"], "pserver");
+  EXPECT_EQ(containers[1]["name"], "trainer");
+  for (auto const& container : containers) {
+    EXPECT_EQ(container["securityContext"]["allowPrivilegeEscalation"], false);
+    EXPECT_EQ(container["volumeMounts"], containers[0]["volumeMounts"]);
+    EXPECT_TRUE(container["resources"]["limits"].contains("memory"));
+  }
+  EXPECT_TRUE(containers[0].contains("ports"));
+  EXPECT_FALSE(containers[1].contains("ports"));
+  auto const plan = prgen({"plan", "-"}, v2("")).out;
+  EXPECT_TRUE(holds(plan, "pods          2: 2 servers, 2 trainers"));
+  EXPECT_TRUE(holds(plan, "longest name  ctr-1,"));
+  EXPECT_TRUE(holds(plan, "requests      8 cores"));
+  // Older clusters need nothing else, and servers that are counted have pods of their own.
+  EXPECT_EQ(prgen({"-", "--kube-version", "1.30"}, v2("")).err.find("success policy"), std::string::npos);
+  EXPECT_EQ(documents_of(prgen({"-"}, v2("    server_num: 2\n")).out).back()["spec"]["completions"], 4);
+  EXPECT_TRUE(holds(prgen({"-"}, with(v2(""), "  train_config", "  launcher: none\n  train_config")).err,
+                    "kubectl delete job ctr\n"));
 }
 
 TEST(Safety, TheNetworkPolicyLetsTheJobsOwnPodsIn) {

@@ -14,7 +14,7 @@ import sys
 
 SKIPPED = 77
 VERSIONS = ["1.31", "1.32", "1.33"]
-OLD = {"k8s_old_cluster": ["1.25", "1.29"]}
+OLD = {"k8s_old_cluster": ["1.25", "1.29"], "k8s_mid_age_cluster": ["1.26", "1.27", "1.28"]}
 NEEDED = ["kubernetes-validate>=1.31", "jsonschema>=4", "pyyaml"]
 
 

@@ -144,6 +144,22 @@ def run_shared_host(prgen, work):
     if ran.returncode != 78 or "beyond 65535" not in ran.stderr:
         print("start.sh with too high a port:", ran)
         return 1
+    return run_roles(prgen, work)
+
+
+def run_roles(prgen, work):
+    """Each role runs the command that is its own."""
+    (work / "roles.yaml").write_text(
+        "engine:\n  backend: mpi\n  job_name: roles\n  launcher: none\n  command: [echo, all]\n"
+        "  submit: {server_num: 1, trainer_num: 1, hosts: [node1], env: {A: b}, server: {command: [echo, server, $(PADDLE_PSERVER_ID)]}}\n",
+        encoding="utf-8")
+    subprocess.run([prgen, work / "roles.yaml", "-o", "files", "-O", work / "roles"], check=True)
+    for rank, want in [("0", "server 0\n"), ("1", "all\n")]:
+        environment = os.environ | {"PMI_RANK": rank, "PMI_SIZE": "2"}
+        ran = subprocess.run([work / "roles/start.sh"], check=True, env=environment, capture_output=True, text=True)
+        if ran.stdout != want:
+            print(f"start.sh of rank {rank} ran the wrong command:", ran)
+            return 1
     return 0
 
 
@@ -158,7 +174,7 @@ def run_paddlecloud(prgen, work):
     (work / "files/train.py").write_text("", encoding="utf-8")
     (work / "backend.yaml").write_text("""backend: PaddleCloud
 cluster_type: mpi
-config: {fs_name: "afs://x", fs_ugi: "file-user,file-password", train_data_path: /t}
+config: {fs_name: "afs://x", fs_ugi: "file-user,file-password", train_data_path: /t, output_path: /o}
 submit: {ak: file-ak, sk: file-sk, job_name: "it's a job", files: ./*.py, nodes: 2}
 """, encoding="utf-8")
     subprocess.run([prgen, work / "backend.yaml", "-o", "files", "-O", work / "job"], check=True, stderr=subprocess.DEVNULL)
