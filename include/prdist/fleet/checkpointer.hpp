@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +43,10 @@ struct WorkerState {
 };
 
 enum class Next { train, stop };
+
+namespace detail {
+struct CheckpointWriting;
+}
 
 class Checkpointer {
  public:
@@ -104,7 +107,7 @@ class Checkpointer {
   bool asked_to_stop_ = false;
   std::uint64_t written_ = 0;
   std::optional<CheckpointBase> base_;  // what the next one of changed rows builds on
-  std::future<CheckpointBase> writing_;
+  std::shared_ptr<detail::CheckpointWriting> writing_;
 };
 
 /// Lets the servers load the newest checkpoint in `path`, or the one that `path` is, and waits for it.

@@ -4,8 +4,8 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <ctime>
+#include <future>
 #include <vector>
 
 #include <prdist/checkpoint/directory.hpp>
@@ -18,6 +18,11 @@
 namespace prdist {
 
 namespace detail {
+
+/// On its way to the disk. (Not in the header: <future> is a large one.)
+struct CheckpointWriting {
+  std::future<CheckpointBase> base;
+};
 
 // The first line of what a worker brings to the meeting. One that has finished is remembered, and does no work. Some
 // may have heard of the wish before a stop was added to it: when one of them wants it, all stop.
@@ -188,17 +193,20 @@ PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
                                                      concat(::getpid()));
   client_.cut(pending->path(), changed);
   ++written_;
-  writing_ = std::async(std::launch::async, [this, pending, manifest = std::move(manifest)] {
+  auto const write = [this, pending, manifest = std::move(manifest)] {
     auto const checkpoint = detail::complete(client_, *pending, manifest);
     prune(options_.directory, options_.keep);
     return CheckpointBase{checkpoint.manifest.pass, checkpoint.id};
-  });
+  };
+  writing_ =
+      std::make_shared<detail::CheckpointWriting>(detail::CheckpointWriting{std::async(std::launch::async, write)});
 }
 
 PRDIST_DECL void Checkpointer::wait() {
-  if (!writing_.valid()) return;
+  auto const writing = std::exchange(writing_, nullptr);
+  if (!writing) return;
   base_.reset();  // unless this one can be built on, the next is a full one
-  base_ = writing_.get();
+  base_ = writing->base.get();
 }
 
 PRDIST_DECL void Checkpointer::wait_quietly() noexcept {
