@@ -1,6 +1,7 @@
 // CTR-DNN on Criteo slot text: the program that the demo runs, as one process or as servers and workers.
 //   ctr_dnn --single --train data/train --test data/test
 //   prrun --server_num 2 --trainer_num 2 -- ctr_dnn --strategy sync --train data/train --test data/test
+#include <prdist/checkpoint/directory.hpp>
 #include <prdist/data.hpp>
 #include <prdist/fleet.hpp>
 #include <prdist/launch/progress.hpp>
@@ -179,7 +180,12 @@ void check_before(Settings const& settings) {
     throw Error(Errc::data_file, "cannot write ", settings.result);
   }
   auto const& directory = settings.checkpoints.directory;
+  if (settings.single && !settings.export_path.empty()) {
+    throw Error(Errc::config_contradiction,
+                "--export with --single: servers hold what is exported, and there are none");
+  }
   if (directory.empty()) {
+    if (settings.checkpoints.every != 0) throw Error(Errc::config_contradiction, "--save_interval needs --save_dir");
     if (settings.resume)
       throw Error(Errc::config_contradiction, "--resume needs --save_dir, where the checkpoints are");
     return;
@@ -190,6 +196,11 @@ void check_before(Settings const& settings) {
   std::error_code failed;
   std::filesystem::create_directories(directory, failed);
   if (failed) throw Error(Errc::data_file, "cannot make the folder ", directory, ": ", failed.message());
+  // Another job's checkpoints would be counted, and removed, as if they were this one's.
+  if (auto const passes = passes_in(directory); !settings.resume && !passes.empty()) {
+    throw Error(Errc::config_contradiction, "--save_dir ", directory, " holds checkpoints up to ",
+                pass_name(passes.back()), ": go on from them with --resume, or give another folder");
+  }
 }
 
 template <class Model>

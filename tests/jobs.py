@@ -195,6 +195,29 @@ def resumed(strategy, *more):
         expect(abs(aucs[0] - aucs[1]) < 0.05, str(aucs))
 
 
+def ssp_saves():
+    """Who waits for a slower one's clock comes to the checkpoints all the same."""
+    plant()
+    code, output = finish(start("ctr_dnn", "--train", "data/train", "--test", "data/test", "--strategy", "ssp",
+                                "--staleness", "1", "--threads", "2", "--hidden", "16", "--batch_size", "32", "--epochs",
+                                "8", "--save_dir", "ckpt", "--save_interval", "10"))
+    expect(code == 0, output)
+
+
+def one_is_asked_to_stop(role):
+    """SIGTERM to one process of the job: all save, and all end with 143."""
+    plant()
+    job = start("ctr_dnn", "--train", "data/train", "--test", "data/test", "--hidden", "16", "--epochs", "100000",
+                "--save_dir", "ckpt")
+    pid = pid_of(role, "Server listening" if role.startswith("server") else "init rpc client", job)
+    pid_of("serverlog.0", "trainer 1 connected", job)
+    pid_of("serverlog.0", "trainer 0 connected", job)
+    os.kill(pid, signal.SIGTERM)
+    code, output = finish(job)
+    expect(code == 143, output)
+    expect(os.listdir(os.path.join(WORK, "ckpt")) == ["pass-00000"], str(os.listdir(os.path.join(WORK, "ckpt"))) + output)
+
+
 def nothing_to_resume_to():
     plant()
     common = ["ctr_dnn", "--train", "data/train", "--test", "data/test", "--hidden", "16"]
@@ -204,6 +227,15 @@ def nothing_to_resume_to():
         pass
     code, output = finish(start(*common, "--save_dir", "file/ckpt"))
     expect(code == 78 and "cannot make the folder file/ckpt" in output, output)
+    code, output = finish(start(*common, "--save_interval", "3"))
+    expect(code == 78 and "--save_interval needs --save_dir" in output, output)
+    code, output = finish(start(*common, "--save_dir", "ckpt", "--resume"))
+    expect(code == 0 and "has no checkpoint: training begins anew" in log("workerlog.0"), output)
+    code, output = finish(start(*common, "--save_dir", "ckpt"))
+    expect(code == 78 and "holds checkpoints up to pass-00000: go on from them with --resume" in output, output)
+    os.remove(os.path.join(WORK, "ckpt", "pass-00000", "part-001"))
+    code, output = finish(start(*common, "--save_dir", "ckpt", "--resume"))
+    expect(code == 78 and "none of them can be loaded" in output, output)
 
 
 def too_few_files():
@@ -268,6 +300,9 @@ CASES = {
     "resumed_ssp": lambda: resumed("ssp", "--staleness", "1"),
     "resumed_geo": lambda: resumed("geo", "--k_steps", "4"),
     "nothing_to_resume_to": nothing_to_resume_to,
+    "ssp_saves": ssp_saves,
+    "server_is_asked_to_stop": lambda: one_is_asked_to_stop("serverlog.1"),
+    "worker_is_asked_to_stop": lambda: one_is_asked_to_stop("workerlog.0"),
     "killed_server": lambda: killed("serverlog.1", "Server listening", "server 1"),
     "killed_trainer": lambda: killed("workerlog.1", "init rpc client", "trainer 1"),
     "direct_kill_of_a_server": direct_kill_of_a_server,

@@ -13,6 +13,10 @@ TEST(LayoutDifference, NamesWhatDoesNotFit) {
   auto other = spec;
   std::get<Adagrad>(other.optimizer.rule).rate = 9;
   EXPECT_EQ(why(other, spec), "");  // rates may change between two runs
+  other.apply = ApplyRule::add;
+  other.optimizer = adding;
+  EXPECT_EQ(why(other, spec), "one is of a job with geo, whose workers keep the optimizer, and the other not");
+  other = spec;
   other.optimizer = Adam{};
   EXPECT_EQ(why(other, spec), "the optimizer is adam here and adagrad in the checkpoint");
   other = spec;

@@ -25,7 +25,9 @@ TEST(CutCall, OfAServerThatEndsAsksForAStopWithoutANumber) {
 
 TEST(CutCall, TellsNumberStepAndStopUntilEverybodyHasMet) {
   CutCall call;
+  EXPECT_FALSE(call.wanted());
   EXPECT_EQ(call.ask(10, false), 1U);
+  EXPECT_TRUE(call.wanted());
   EXPECT_EQ(call.ask(12, false), 1U);  // the first wish stands
   Header header;
   call.tell(header);

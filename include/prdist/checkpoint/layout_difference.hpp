@@ -22,6 +22,10 @@ namespace prdist {
     return concat(what, " is ", mine, " here and ", theirs, " in the checkpoint");
   };
   if (here.index() != saved.index()) return "one is dense and the other sparse";
+  auto const adds = [](AnySpec const& spec) {
+    return std::visit([](auto const& it) { return it.apply == ApplyRule::add; }, spec);
+  };
+  if (adds(here) != adds(saved)) return "one is of a job with geo, whose workers keep the optimizer, and the other not";
   if (rule(here) != rule(saved)) return differs("the optimizer", rule(here), rule(saved));
   if (auto const* const mine = std::get_if<SparseSpec>(&here)) {
     auto const& theirs = std::get<SparseSpec>(saved);

@@ -92,6 +92,7 @@ class Checkpointer {
 
  private:
   void start_writing(Texts const& texts);
+  void check_workers(Manifest const& manifest) const;
   /// Waits for the one that is being written. @throws Error what went wrong
   void wait();
   /// As wait(), but only logs.

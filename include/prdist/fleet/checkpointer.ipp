@@ -66,8 +66,8 @@ inline constexpr std::string_view training_line = "training\n", stopping_line = 
   std::uint64_t rows = 0, bytes = 0;
   for (auto const& table : checkpoint.manifest.tables) rows += table.rows;
   for (auto const& part : checkpoint.manifest.parts) bytes += part.bytes;
-  log(Level::info, "checkpoint ", checkpoint.path, ": ", rows, " rows, ", bytes, " bytes",
-      checkpoint.manifest.base ? concat(", changes since ", pass_name(checkpoint.manifest.base->pass)) : "");
+  log(Level::info, "checkpoint ", checkpoint.path, ": step ", checkpoint.manifest.step, ", ", rows, " rows, ", bytes,
+      " bytes", checkpoint.manifest.base ? concat(", changes since ", pass_name(checkpoint.manifest.base->pass)) : "");
   return checkpoint;
 }
 
@@ -93,13 +93,22 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
     try {
       remove_leftovers(options_.directory);
       if (auto const newest = latest(options_.directory)) {
+        check_workers(newest->manifest);
         load_checkpoint(client_, newest->path);
         text = concat("manifest\n", to_json(newest->manifest));
         log(Level::info, "resumed from ", newest->path, ", step ", newest->manifest.step);
+      } else if (!passes_in(options_.directory).empty()) {
+        throw Error(Errc::checkpoint_missing, options_.directory,
+                    ", has checkpoints and none of them can be loaded, as said above: restore one, or train anew in "
+                    "another folder");
+      } else {
+        log(Level::info, options_.directory, " has no checkpoint: training begins anew");
       }
     } catch (Error const& error) {
-      failed = error;
-      text = concat("failed\n", error.message());
+      failed = error.code() == Errc::checkpoint_damaged
+                   ? Error(error.code(), error.message(), " (move that folder away to resume from the one before it)")
+                   : error;
+      text = concat("failed\n", failed->message());
     }
   }
   auto const texts = client_.meet("resume", text);
@@ -112,17 +121,19 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
   step_ = asked_at_ = manifest.step;
   // Weights alone, from a save that no worker stood for: all data from the beginning.
   if (manifest.trainers.empty()) return std::nullopt;
-  if (manifest.trainers.size() != client_.options().trainers) {
-    throw Error(Errc::config_contradiction, options_.directory, ": the job that saved ", pass_name(manifest.pass),
-                " had ", manifest.trainers.size(), " workers, this one has ", client_.options().trainers,
-                ": their places in the data cannot be dealt out anew; start as many, or load the weights alone with "
-                "Fleet::load()");
-  }
   for (auto const& trainer : manifest.trainers) {
     if (trainer.index == client_.options().trainer) return WorkerState{trainer.position, trainer.program};
   }
   throw Error(Errc::checkpoint_damaged, options_.directory, ": ", pass_name(manifest.pass),
               " does not know where worker ", client_.options().trainer, " stood: load an older one");
+}
+
+PRDIST_DECL void Checkpointer::check_workers(Manifest const& manifest) const {
+  if (manifest.trainers.empty() || manifest.trainers.size() == client_.options().trainers) return;
+  throw Error(Errc::config_contradiction, options_.directory, ": the job that saved ", pass_name(manifest.pass),
+              " had ", manifest.trainers.size(), " workers, this one has ", client_.options().trainers,
+              ": their places in the data cannot be dealt out anew; start as many, or load the weights alone with "
+              "Fleet::load()");
 }
 
 PRDIST_DECL Next Checkpointer::between_steps(std::function<WorkerState()> const& state) {
@@ -175,8 +186,21 @@ PRDIST_DECL Next Checkpointer::meet(WorkerState const& state) {
     log(Level::error, name, " was not written, the ones before are as they were: ", failed);
     return Next::train;
   }
-  if (stop && writer == own) wait();
-  return stop ? Next::stop : Next::train;
+  if (!stop) return Next::train;
+  // All stay until it is on the disk: a launcher that sees the first one go ends the others.
+  std::optional<Error> lost;
+  if (writer == own) {
+    try {
+      wait();
+    } catch (Error const& error) {
+      lost = error;
+    }
+  }
+  auto const why = client_.meet(concat(name, " is written"), lost ? lost->what() : "", true)[writer];
+  if (lost) throw *lost;
+  if (!why.empty()) throw Error(Errc::checkpoint_file, "the last checkpoint was not written: ", why);
+  log(Level::info, "worker ", own, " stops at step ", step_, ", after a last checkpoint: --resume goes on from there");
+  return Next::stop;
 }
 
 PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
@@ -257,6 +281,7 @@ PRDIST_DECL void export_model(Client& client, std::string const& path, std::stri
   auto const checkpoint = save_checkpoint(client, folder, strategy);
   export_npz(chain_of(open_checkpoint(checkpoint)), path);
   std::filesystem::remove_all(folder);
+  log(Level::info, "model in ", path);
 }
 
 PRDIST_DECL void shrink_tables(Client& client, std::uint32_t day) {

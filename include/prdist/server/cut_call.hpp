@@ -33,6 +33,9 @@ class CutCall {
     if (number == number_) wanted_ = false;
   }
 
+  /// Whether a checkpoint is wanted and nobody has said yet that all have met.
+  [[nodiscard]] bool wanted() const noexcept { return wanted_; }
+
   /// This server is to end: every trainer is asked to wish for a last checkpoint.
   void end_soon() { ending_ = true; }
 

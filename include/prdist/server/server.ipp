@@ -206,6 +206,7 @@ PRDIST_DECL void Server::page(std::string_view path, std::function<void(Page)> a
   struct Count {
     std::mutex mutex;
     std::map<TableId, std::size_t> rows;
+    std::map<TableId, std::uint64_t> evicted;
     std::size_t bytes = 0;
   };
   auto const count = std::make_shared<Count>();
@@ -213,7 +214,10 @@ PRDIST_DECL void Server::page(std::string_view path, std::function<void(Page)> a
   engine_.read(
       [count, tables](ShardGroup const& group) {
         std::lock_guard const lock(count->mutex);
-        for (auto const& [id, info] : tables) count->rows[id] += group.rows(id);
+        for (auto const& [id, info] : tables) {
+          count->rows[id] += group.rows(id);
+          count->evicted[id] += group.evicted(id);
+        }
         count->bytes += group.bytes();
       },
       [count, tables, answer = std::move(answer)](Error const*) {
@@ -222,6 +226,7 @@ PRDIST_DECL void Server::page(std::string_view path, std::function<void(Page)> a
           auto object = std::visit([](auto const& spec) { return detail::json_of(spec); }, info->spec);
           if (info->sparse() != nullptr) {
             object["rows"] = count->rows[id];
+            object["evicted"] = count->evicted[id];
           } else {
             object["size"] = info->dense()->size();
             object["here"] = info->starts.back();

@@ -89,6 +89,8 @@ class SessionJob : public SessionBase {
                            said.flags = answer == Clocks::Answer::look_again ? flag_again : 0;
                            self->reply(said);
                          });
+    // A wish that was stated meanwhile: who is waited for may be at the meeting already.
+    if (server_.call_.wanted()) server_.clocks_.look_again();
   }
 
   void on_leave(Header const& header) {
