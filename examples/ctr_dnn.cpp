@@ -271,6 +271,10 @@ int train_fleet(Settings const& settings, StrategyChoice strategy, Model model) 
     log(Level::info, "staleness of its pushes: mean ", rounded(stale->mean(), 2), ", at most ", stale->most());
   }
   fleet.barrier("trained");
+  if (checkpoints && checkpoints->stopped()) {
+    fleet.stop_worker();
+    return StopSignal::exit_code();
+  }
   if (checkpoints) checkpoints->save(training.state());
   if (fleet.is_first_worker()) {
     auto const seconds = now() - start;
@@ -375,7 +379,8 @@ int main(int argc, char** argv) {
   app.add_option(
       "--save_dir", settings.checkpoints.directory,
       "Checkpoints go here, on a file system that all share: at the end, on SIGTERM, and see --save_interval");
-  app.add_option("--save_interval", settings.checkpoints.every, "Steps of worker 0 between two checkpoints")
+  app.add_option("--save_interval", settings.checkpoints.every,
+                 "Steps between two checkpoints, of the worker that is fastest")
       ->capture_default_str();
   app.add_option("--save_keep", settings.checkpoints.keep, "Newest checkpoints that stay")
       ->check(CLI::Range(1, 1000000))

@@ -204,6 +204,34 @@ def ssp_saves():
     expect(code == 0, output)
 
 
+def uneven(*more, stop=False):
+    """One worker has far fewer rows: it waits for the other for longer than any call may take."""
+    plant()
+    for name in ["part-000", "part-001"]:
+        path = os.path.join(WORK, "data", "train", name)
+        with open(path, encoding="utf-8") as file:
+            lines = file.readlines()[:40]
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(lines)
+    common = ["ctr_dnn", "--train", "data/train", "--test", "data/test", "--hidden", "64", "--batch_size", "16", "--epochs",
+              "60", *more]
+    short = {"FLAGS_rpc_deadline": "500"}
+    job = start(*common, environment=short)
+    if not stop:
+        code, output = finish(job)
+        expect(code == 0, output)
+        return
+    pid_of("workerlog.0", "still waiting: trainer 0 waits at 'trained' for trainers 1", job)
+    job.send_signal(signal.SIGTERM)
+    code, output = finish(job)
+    expect(code == 143, output)
+    passes = sorted(os.listdir(os.path.join(WORK, "ckpt")))
+    with open(os.path.join(WORK, "ckpt", passes[-1], "manifest.json"), encoding="utf-8") as file:
+        expect(len(json.load(file)["trainers"]) == 2, output)
+    code, output = finish(start(*common, "--resume", environment=short))
+    expect(code == 0 and "resumed from" in log("workerlog.0"), output)
+
+
 def one_is_asked_to_stop(role):
     """SIGTERM to one process of the job: all save, and all end with 143."""
     plant()
@@ -301,6 +329,9 @@ CASES = {
     "resumed_geo": lambda: resumed("geo", "--k_steps", "4"),
     "nothing_to_resume_to": nothing_to_resume_to,
     "ssp_saves": ssp_saves,
+    "uneven_async": lambda: uneven("--strategy", "async"),
+    "uneven_sync_stopped": lambda: uneven("--strategy", "sync", "--save_dir", "ckpt", "--save_interval", "20", stop=True),
+    "uneven_async_stopped": lambda: uneven("--save_dir", "ckpt", stop=True),
     "server_is_asked_to_stop": lambda: one_is_asked_to_stop("serverlog.1"),
     "worker_is_asked_to_stop": lambda: one_is_asked_to_stop("workerlog.0"),
     "killed_server": lambda: killed("serverlog.1", "Server listening", "server 1"),

@@ -244,13 +244,31 @@ TEST_F(Checkpoints, AnotherNumberOfWorkersIsRefused) {
 TEST_F(Checkpoints, ThatCannotBeWrittenDoNotStopTheTraining) {
   Job job;
   job.options.every = 5;
-  job.meanwhile = [&] { std::ofstream(directory) << "a file where the folder should be"; };
+  job.meanwhile = [&] {
+    fs::remove_all(directory);
+    std::ofstream(directory) << "a file where the folder should be";
+  };
   EXPECT_EQ(run<Async>(job).dense[0], 40.0F);
-  EXPECT_TRUE(holds(thrown([&] { run<Async>(job); }).what(), "cannot be listed"));  // better now than after a day
+  job.workers = 1;
+  EXPECT_TRUE(holds(thrown([&] { run<Async>(job); }).what(), "cannot be written"));  // better now than after a day
+  job.workers = 2;
   fs::remove(directory);
   job.stop_at = 7;
   auto const error = thrown([&] { run<Async>(job); });
   EXPECT_TRUE(holds(error.what(), "the last checkpoint")) << error.what();
+}
+
+TEST_F(Checkpoints, OfTwoJobsDoNotMeetInOneFolder) {
+  Job job;
+  job.workers = 1;
+  std::string said;
+  job.meanwhile = [&] {
+    Job other;
+    other.workers = 1;
+    said = thrown([&] { run<Async>(other); }).what();
+  };
+  (void)run<Async>(job);
+  EXPECT_TRUE(holds(said, "another job is saving there: give each its own folder"));
 }
 
 TEST_F(Checkpoints, OfAnotherProgramAreRefusedByName) {

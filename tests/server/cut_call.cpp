@@ -44,7 +44,8 @@ TEST(CutCall, TellsNumberStepAndStopUntilEverybodyHasMet) {
   call.met(1);
   call.tell(header);
   EXPECT_EQ(header.remaining_ms, 0U);
+  EXPECT_EQ(header.flags, flag_stopped);  // who had finished before is to hear of it
   EXPECT_EQ(call.ask(20, false), 2U);
   call.tell(header);
-  EXPECT_EQ(header.flags, 0U);
+  EXPECT_EQ(header.flags, flag_stopped);
 }

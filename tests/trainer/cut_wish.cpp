@@ -40,4 +40,7 @@ TEST(CutWish, KnowsThatAServerEnds) {
   wish.hear(answer(0, 0, flag_stop));
   EXPECT_TRUE(wish.server_ends());
   EXPECT_FALSE(wish.wanted());
+  EXPECT_FALSE(wish.job_stopped());
+  wish.hear(answer(0, 0, flag_stopped));
+  EXPECT_TRUE(wish.job_stopped());
 }

@@ -23,6 +23,7 @@
 
 #include <prdist/checkpoint/manifest.hpp>
 #include <prdist/core/decl.hpp>
+#include <prdist/core/descriptor.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/data/position.hpp>
 #include <prdist/trainer/client.hpp>
@@ -31,7 +32,7 @@ namespace prdist {
 
 struct CheckpointOptions {
   std::string directory{};       ///< on a file system that workers and servers share
-  std::uint64_t every = 0;       ///< steps of worker 0 between two of them; 0: only when the job is asked to stop
+  std::uint64_t every = 0;       ///< steps of the fastest worker between two; 0: only when the job is asked to stop
   std::size_t keep = 3;          ///< newest ones that stay; older ones go when a new one is complete
   std::uint64_t full_every = 1;  ///< every so many hold all rows, the others what has changed
 };
@@ -50,8 +51,9 @@ struct CheckpointWriting;
 
 class Checkpointer {
  public:
-  /// `settle` brings every push of this worker to the servers. With `in_step` all workers take the same steps, as Sync
-  /// does, and meet at the same one.
+  /// Worker 0 locks the directory for the life of the job. `settle` brings every push of this worker to the servers.
+  /// With `in_step` all workers take the same steps, as Sync does, and meet at the same one. @throws Error
+  /// checkpoint.file when it cannot be written or another job is there
   Checkpointer(Client& client, CheckpointOptions options, std::string_view strategy, bool in_step,
                std::function<void()> settle);
   Checkpointer(Checkpointer const&) = delete;
@@ -80,6 +82,10 @@ class Checkpointer {
   /// not be written; of an earlier one that is only logged
   [[nodiscard]] Next meet(WorkerState const& state);
 
+  /// Whether the others have stopped with a last checkpoint while this worker had no more batches: end as they did,
+  /// without save().
+  [[nodiscard]] bool stopped() const { return client_.cut_wish().job_stopped(); }
+
   /// This worker has no more batches: later checkpoints are made without it, and remember `state`.
   void finish(WorkerState const& state);
 
@@ -104,10 +110,11 @@ class Checkpointer {
   bool in_step_;
   std::function<void()> settle_;
   std::uint64_t step_ = 0;
-  std::uint64_t asked_at_ = 0;
+  std::uint64_t met_at_ = 0;
   bool asked_to_stop_ = false;
   std::uint64_t written_ = 0;
   std::optional<CheckpointBase> base_;  // what the next one of changed rows builds on
+  Descriptor lock_;
   std::shared_ptr<detail::CheckpointWriting> writing_;
 };
 

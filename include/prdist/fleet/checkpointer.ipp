@@ -2,6 +2,8 @@
 // Definitions of fleet/checkpointer.hpp.
 #pragma once
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <ctime>
@@ -56,13 +58,13 @@ inline constexpr std::string_view training_line = "training\n", stopping_line = 
 }
 
 /// Waits for every server's part and makes the checkpoint complete.
-[[nodiscard]] inline Checkpoint complete(Client& client, PendingCheckpoint& pending, Manifest manifest) {
+[[nodiscard]] inline Checkpoint complete(Client& client, PendingCheckpoint& pending, Manifest manifest, bool keep) {
   std::uint32_t server = 0;
   for (auto const& part : client.wait_for_work()) {
     add_part(manifest, part_from_json(part, concat("server ", server++)));
   }
   auto checkpoint = pending.commit(std::move(manifest));
-  client.keep_cut();
+  if (keep) client.keep_cut();
   std::uint64_t rows = 0, bytes = 0;
   for (auto const& table : checkpoint.manifest.tables) rows += table.rows;
   for (auto const& part : checkpoint.manifest.parts) bytes += part.bytes;
@@ -79,7 +81,20 @@ PRDIST_DECL Checkpointer::Checkpointer(Client& client, CheckpointOptions options
       options_(std::move(options)),
       strategy_(strategy),
       in_step_(in_step),
-      settle_(std::move(settle)) {}
+      settle_(std::move(settle)) {
+  if (client_.options().trainer != 0) return;
+  std::error_code failed;
+  std::filesystem::create_directories(options_.directory, failed);
+  if (failed || ::access(options_.directory.c_str(), W_OK) != 0) {
+    throw Error(Errc::checkpoint_file, options_.directory, ", cannot be written, ",
+                failed ? failed.message() : std::generic_category().message(errno), ": give a folder that can");
+  }
+  lock_.reset(::open(options_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // File systems without locks say something else than EWOULDBLOCK, and are taken as they are.
+  if (lock_ && ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw Error(Errc::checkpoint_file, options_.directory, ", another job is saving there: give each its own folder");
+  }
+}
 
 PRDIST_DECL Checkpointer::~Checkpointer() {
   wait_quietly();
@@ -118,7 +133,7 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
   auto const news = std::string_view(found->second).substr(found->second.find('\n') + 1);
   if (found->second.starts_with("failed")) throw Error(Errc::checkpoint_file, "worker 0 could not resume: ", news);
   auto const manifest = manifest_from_json(news, "the manifest that worker 0 has read");
-  step_ = asked_at_ = manifest.step;
+  step_ = met_at_ = manifest.step;
   // Weights alone, from a save that no worker stood for: all data from the beginning.
   if (manifest.trainers.empty()) return std::nullopt;
   for (auto const& trainer : manifest.trainers) {
@@ -144,11 +159,10 @@ PRDIST_DECL Next Checkpointer::between_steps(std::function<WorkerState()> const&
 PRDIST_DECL bool Checkpointer::due() {
   auto& wish = client_.cut_wish();
   bool const stop = (StopSignal::requested() || wish.server_ends()) && !asked_to_stop_;
-  bool const interval =
-      options_.every != 0 && client_.options().trainer == 0 && step_ % options_.every == 0 && step_ != asked_at_;
+  // Whoever comes first: worker 0 may have run out of batches.
+  bool const interval = options_.every != 0 && step_ - met_at_ >= options_.every && !wish.wanted();
   if (stop || interval) {
     asked_to_stop_ = asked_to_stop_ || stop;
-    asked_at_ = step_;
     // In step, nobody can be past the step that begins now: all hear of it before they end it, and meet behind it.
     client_.ask_cut(in_step_ ? step_ + 1 : 0, stop);
   }
@@ -181,6 +195,7 @@ PRDIST_DECL Next Checkpointer::meet(WorkerState const& state) {
   // Nobody goes on before the servers have marked the moment.
   failed = client_.meet(concat(name, " is marked"), failed, true)[writer];
   client_.cut_wish().met(wanted.number);
+  met_at_ = step_;
   if (!failed.empty()) {
     if (stop) throw Error(Errc::checkpoint_file, "the last checkpoint was not written: ", failed);
     log(Level::error, name, " was not written, the ones before are as they were: ", failed);
@@ -211,15 +226,33 @@ PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
     auto const json = std::string_view(text).substr(std::min(text.find('\n') + 1, text.size()));
     manifest.trainers.push_back(trainer_from_json(json, concat("worker ", worker)));
   }
+  if (manifest.trainers.size() != client_.options().trainers) {
+    throw Error(Errc::job_state, "a checkpoint of ", manifest.trainers.size(), " of ", client_.options().trainers,
+                " workers: the others have left the job, and nobody knows where they stood");
+  }
   auto const changed = base_ && options_.full_every > 1 && written_ % options_.full_every != 0;
   if (changed) manifest.base = base_;
   auto pending = std::make_shared<PendingCheckpoint>(options_.directory, detail::next_pass(options_.directory),
                                                      concat(::getpid()));
-  client_.cut(pending->path(), changed);
+  try {
+    client_.cut(pending->path(), changed);
+  } catch (Error const&) {
+    // Servers that have begun end first, so that the next one finds them ready; what they write goes with the folder.
+    try {
+      (void)client_.wait_for_work();
+    } catch (Error const&) {
+    }
+    throw;
+  }
   ++written_;
   auto const write = [this, pending, manifest = std::move(manifest)] {
-    auto const checkpoint = detail::complete(client_, *pending, manifest);
-    prune(options_.directory, options_.keep);
+    // Kept only when a later one shall hold the changes since: servers note every key that goes from then on.
+    auto const checkpoint = detail::complete(client_, *pending, manifest, options_.full_every > 1);
+    try {
+      prune(options_.directory, options_.keep);
+    } catch (Error const& error) {
+      log(Level::warning, "older checkpoints could not be removed: ", error.what());
+    }
     return CheckpointBase{checkpoint.manifest.pass, checkpoint.id};
   };
   writing_ =
@@ -272,7 +305,7 @@ PRDIST_DECL std::string save_checkpoint(Client& client, std::string const& direc
   PendingCheckpoint pending(directory, detail::next_pass(directory), concat(::getpid()));
   auto manifest = detail::manifest_of(client, strategy);
   client.cut(pending.path());
-  return detail::complete(client, pending, std::move(manifest)).path;
+  return detail::complete(client, pending, std::move(manifest), false).path;
 }
 
 PRDIST_DECL void export_model(Client& client, std::string const& path, std::string_view strategy) {

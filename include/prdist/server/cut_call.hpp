@@ -30,7 +30,9 @@ class CutCall {
   /// Everybody has met for checkpoint `number`.
   void met(std::uint32_t number) {
     std::lock_guard const lock(mutex_);
-    if (number == number_) wanted_ = false;
+    if (number != number_ || !wanted_) return;
+    wanted_ = false;
+    if (stop_) stopped_ = true;
   }
 
   /// Whether a checkpoint is wanted and nobody has said yet that all have met.
@@ -42,7 +44,9 @@ class CutCall {
   /// Writes the wish into the header of an answer. Called for every answer: without a wish it costs one load.
   void tell(Header& header) const {
     header.remaining_ms = 0;
-    header.flags = (header.flags & ~flag_stop) | (ending_ ? flag_stop : 0);
+    header.flags &= ~(flag_stop | flag_stopped);
+    if (ending_) header.flags |= flag_stop;
+    if (stopped_) header.flags |= flag_stopped;
     if (!wanted_) return;
     std::lock_guard const lock(mutex_);
     if (!wanted_) return;
@@ -55,6 +59,7 @@ class CutCall {
   mutable std::mutex mutex_;
   std::atomic<bool> wanted_ = false;
   std::atomic<bool> ending_ = false;
+  std::atomic<bool> stopped_ = false;
   std::uint32_t number_ = 0;
   std::uint64_t step_ = 0;
   bool stop_ = false;

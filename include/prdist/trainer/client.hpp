@@ -128,7 +128,8 @@ class Client {
   /// Thread `lane` has no more batches: nobody waits for it.
   void leave_clock(std::uint32_t lane, std::uint32_t lanes);
 
-  /// Blocks until every trainer that has not left is at the barrier of this name.
+  /// Blocks until every trainer that has not left is at the barrier of this name, for as long as that takes; says now
+  /// and then whom it waits for. @throws Error job.peer_lost when one of them is lost
   void barrier(std::string_view name);
 
   /// As barrier(), and every trainer learns what each of them brought. With `training_only` those that have retired

@@ -64,9 +64,18 @@ PRDIST_DECL Texts Client::meet(std::string_view name, std::string_view text, boo
   header.kind = Kind::meet;
   header.flags = training_only ? flag_training : 0;
   std::byte const end{0};
-  return decode_texts(ask(0, concat("the meeting '", name, "'"), header,
-                          {std::as_bytes(std::span(name)), {&end, 1}, std::as_bytes(std::span(text))}))
-      .value();
+  for (;;) {
+    try {
+      return decode_texts(ask(0, concat("the meeting '", name, "'"), header,
+                              {std::as_bytes(std::span(name)), {&end, 1}, std::as_bytes(std::span(text))}))
+          .value();
+    } catch (Error const& error) {
+      // The server says that others are still on their way. With uneven data that may last hours and is no fault: one
+      // that is lost ends the meeting, and a server that does not answer any more fails the next try.
+      if (training_only || error.code() != Errc::job_deadline) throw;
+      log(Level::info, "still waiting: ", error.message());
+    }
+  }
 }
 
 PRDIST_DECL void Client::ask_cut(std::uint64_t step, bool stop) {
@@ -111,6 +120,7 @@ PRDIST_DECL void Client::load(std::string_view path) {
 
 PRDIST_DECL std::vector<std::string> Client::wait_for_work() {
   std::vector<std::string> results;
+  std::optional<Error> failed;
   for (std::size_t server = 0; server < links_.size(); ++server) {
     auto patience = runtime_.now() + options_.deadline;
     Duration pause = std::chrono::milliseconds(2);
@@ -118,8 +128,9 @@ PRDIST_DECL std::vector<std::string> Client::wait_for_work() {
       Header header;
       header.kind = Kind::work_state;
       auto state = detail::work_from_json(ask(server, "a look at a server's work", header, {}), links_[server]->name());
-      if (state.failed) throw *state.failed;
       if (state.done) {
+        // The others end first: what they are at now would be in the way of the next order.
+        if (state.failed && !failed) failed = state.failed;
         results.push_back(std::move(state.result));
         break;
       }
@@ -135,6 +146,7 @@ PRDIST_DECL std::vector<std::string> Client::wait_for_work() {
       pause = std::min<Duration>(pause * 2, std::chrono::milliseconds(200));
     }
   }
+  if (failed) throw *failed;
   return results;
 }
 

@@ -23,8 +23,9 @@ class CutWish {
   /// An answer that speaks of a checkpoint. Any thread.
   void hear(Header const& header) {
     std::lock_guard const lock(mutex_);
+    if ((header.flags & flag_stopped) != 0) stopped_ = true;
     if (header.remaining_ms == 0) {
-      ending_ = true;
+      if ((header.flags & flag_stop) != 0) ending_ = true;
     } else if (header.remaining_ms > met_) {
       wanted_ = Wanted{header.remaining_ms, header.sequence, (header.flags & flag_stop) != 0};
     }
@@ -41,6 +42,9 @@ class CutWish {
   /// A server is about to end: whoever sees it first asks for a last checkpoint.
   [[nodiscard]] bool server_ends() const { return ending_; }
 
+  /// The last checkpoint has been made; who had no more batches was not there.
+  [[nodiscard]] bool job_stopped() const { return stopped_; }
+
   void met(std::uint32_t number) {
     std::lock_guard const lock(mutex_);
     met_ = number;
@@ -51,6 +55,7 @@ class CutWish {
   mutable std::mutex mutex_;
   std::atomic<bool> heard_ = false;
   std::atomic<bool> ending_ = false;
+  std::atomic<bool> stopped_ = false;
   std::optional<Wanted> wanted_;
   std::uint32_t met_ = 0;
 };

@@ -81,7 +81,7 @@ class Link final : public FrameSink {
   }
 
   void on_frame(Header const& header) override {
-    if (header.remaining_ms != 0 || (header.flags & flag_stop) != 0) wish_->hear(header);
+    if (header.remaining_ms != 0 || (header.flags & (flag_stop | flag_stopped)) != 0) wish_->hear(header);
     Request request;
     {
       std::lock_guard const lock(mutex_);

@@ -62,6 +62,9 @@ inline constexpr std::uint32_t flag_training = 16;
 /// Of Kind::ask_cut, and of an answer that tells of a wanted checkpoint: training is to end with it.
 inline constexpr std::uint32_t flag_stop = 32;
 
+/// Of an answer: the last checkpoint has been made, and those who trained have stopped.
+inline constexpr std::uint32_t flag_stopped = 256;
+
 /// Of Kind::push_rows: shows and clicks of each key, two floats, follow the gradients.
 inline constexpr std::uint32_t flag_show_click = 128;
 
