@@ -214,8 +214,8 @@ def uneven(*more, stop=False):
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(lines)
     common = ["ctr_dnn", "--train", "data/train", "--test", "data/test", "--hidden", "64", "--batch_size", "16", "--epochs",
-              "60", *more]
-    short = {"FLAGS_rpc_deadline": "500"}
+              "200", *more]
+    short = {"FLAGS_rpc_deadline": "1500"}
     job = start(*common, environment=short)
     if not stop:
         code, output = finish(job)

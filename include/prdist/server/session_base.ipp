@@ -2,6 +2,8 @@
 // What every session does: answers requests, counts those under way, and ends a connection that is silent.
 #pragma once
 
+#include <algorithm>
+
 #include <prdist/server/server.hpp>
 #include <prdist/wire/hello.hpp>
 
@@ -40,7 +42,9 @@ class SessionBase : public FrameSink, public std::enable_shared_from_this<Sessio
   /// A little before the sender gives up, so that it hears the reason.
   [[nodiscard]] std::optional<TimePoint> until(Header const& header) const {
     if (header.remaining_ms == 0) return std::nullopt;
-    return server_.runtime_.now() + std::chrono::milliseconds(header.remaining_ms) * 9 / 10;
+    std::chrono::milliseconds const left(header.remaining_ms);
+    // The server looks four times a second.
+    return server_.runtime_.now() + left - std::max(left / 10, std::min(left / 2, std::chrono::milliseconds(400)));
   }
 
   /// Answers the request `header` when its work is done: with `payload`, or with what went wrong.

@@ -72,7 +72,8 @@ PRDIST_DECL Texts Client::meet(std::string_view name, std::string_view text, boo
     } catch (Error const& error) {
       // The server says that others are still on their way. With uneven data that may last hours and is no fault: one
       // that is lost ends the meeting, and a server that does not answer any more fails the next try.
-      if (training_only || error.code() != Errc::job_deadline) throw;
+      bool const on_their_way = error.code() == Errc::job_deadline && error.message().starts_with("trainer ");
+      if (training_only || !on_their_way) throw;
       log(Level::info, "still waiting: ", error.message());
     }
   }
