@@ -290,9 +290,7 @@ class Session final : public SessionJob {
             all.keys.clear();
           }
           said.count = all.keys.size();
-          auto const payload = self->server_.buffers_.take(all.keys.size() * sizeof(Key));
-          std::memcpy(payload->bytes().data(), all.keys.data(), all.keys.size() * sizeof(Key));
-          self->reply(said, payload);
+          self->reply_bytes(said, std::as_bytes(std::span(all.keys)));
         }));
   }
 
