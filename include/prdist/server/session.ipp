@@ -289,7 +289,8 @@ class Session final : public SessionBase {
           }
           said.count = all.keys.size();
           auto const payload = self->server_.buffers_.take(all.keys.size() * sizeof(Key));
-          std::memcpy(payload->bytes().data(), all.keys.data(), all.keys.size() * sizeof(Key));
+          auto const bytes = std::as_bytes(std::span(all.keys));
+          std::copy(bytes.begin(), bytes.end(), payload->bytes().begin());
           self->reply(said, payload);
         }));
   }
