@@ -34,7 +34,8 @@ PRDIST_DECL Changes Client::changed(SparseRef const& table) {
     changes.forgotten = changes.forgotten || ((*answers)[s].flags & flag_forgotten) != 0;
     auto const count = changes.keys.size();
     changes.keys.resize(count + payloads[s]->size() / sizeof(Key));
-    std::memcpy(changes.keys.data() + count, payloads[s]->data(), payloads[s]->size() / sizeof(Key) * sizeof(Key));
+    auto const room = std::as_writable_bytes(std::span(changes.keys).subspan(count));
+    std::copy_n(payloads[s]->begin(), room.size(), room.begin());
   }
   return changes;
 }
