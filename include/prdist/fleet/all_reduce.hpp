@@ -32,7 +32,7 @@ enum class Reduce { sum, min, max };
                   ": give the same number everywhere");
     }
     std::vector<double> theirs(values.size());
-    std::memcpy(theirs.data(), text.data(), text.size());
+    if (!text.empty()) std::memcpy(theirs.data(), text.data(), text.size());
     if (first) {
       result = std::move(theirs);
       first = false;
