@@ -140,6 +140,7 @@ prdist_component(prdist
     include/prdist/wire/frame.hpp
     include/prdist/wire/hello.hpp
     include/prdist/wire/texts.hpp
+    include/prdist/wire/work_state.hpp
   IMPL
     include/prdist/checkpoint/manifest.ipp
     include/prdist/fleet/checkpointer.ipp
@@ -155,7 +156,6 @@ prdist_component(prdist
     include/prdist/table/row_policy_json.ipp
     include/prdist/table/spec_json.ipp
     include/prdist/trainer/client.ipp
-    include/prdist/trainer/client_control.ipp
     include/prdist/trainer/client_job.ipp
     include/prdist/trainer/link.ipp
     include/prdist/transport/beast.ipp
@@ -164,6 +164,7 @@ prdist_component(prdist
     include/prdist/transport/sockets.ipp
     include/prdist/transport/tcp.ipp
     include/prdist/wire/hello.ipp
+    include/prdist/wire/work_state.ipp
   LINK Boost::headers Boost::json Threads::Threads xxHash::headers ZLIB::ZLIB
   FIND "Boost 1.81 COMPONENTS json" "Threads" "xxHash MODULE" "ZLIB")
 # Kernels keep fixed arithmetic: the same bytes on every machine that runs one build.

@@ -17,3 +17,4 @@
 #include <prdist/transport/beast.ipp>
 #include <prdist/transport/tcp.ipp>
 #include <prdist/wire/hello.ipp>
+#include <prdist/wire/work_state.ipp>

@@ -10,7 +10,7 @@ using namespace prdist;
 
 namespace {
 
-Background::State wait_for_end(Background const& background) {
+WorkState wait_for_end(Background const& background) {
   auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (!background.state().done && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   return background.state();

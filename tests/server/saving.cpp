@@ -38,14 +38,10 @@ struct OneServer {
   }
 
   /// The state when the work is over.
-  std::string wait() const {
+  WorkState wait() const {
     auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    for (;;) {
-      auto state = saving.state_json();
-      if (state.find(R"("done":true)") != std::string::npos || std::chrono::steady_clock::now() > deadline)
-        return state;
-      std::this_thread::yield();
-    }
+    while (!saving.state().done && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    return saving.state();
   }
 
   std::size_t rows(std::string_view table) {
@@ -93,7 +89,7 @@ TEST(Saving, WritesItsShardsAndLoadsThemBack) {
     });
     ASSERT_TRUE(gate.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
     EXPECT_TRUE(marked);
-    EXPECT_TRUE(holds(server.wait(), "result"));
+    EXPECT_FALSE(server.wait().result.empty());
     PartReader const part(concat(pending.path(), '/', part_name(index)));
     EXPECT_EQ(part.rows(), server.rows("t"));
     manifest.parts.clear();
@@ -112,8 +108,8 @@ TEST(Saving, WhatCannotBeLoadedIsToldInItsState) {
   OneServer server(0);
   server.saving.load("/nonexistent/pass-00000");
   auto const state = server.wait();
-  EXPECT_TRUE(holds(state, R"("error":{"code":)"));
-  EXPECT_TRUE(holds(state, "/nonexistent/pass-00000"));
+  ASSERT_TRUE(state.failed);
+  EXPECT_TRUE(holds(state.failed->what(), "/nonexistent/pass-00000"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace prdist {
 
@@ -24,6 +25,10 @@ using Vec8 = float __attribute__((vector_size(32)));
 template <class Value>
 [[nodiscard]] ConstBytes bytes_of(std::span<Value const> values) noexcept {
   return std::as_bytes(values);
+}
+
+[[nodiscard]] inline std::string_view as_text(ConstBytes bytes) noexcept {
+  return {reinterpret_cast<char const*>(bytes.data()), bytes.size()};
 }
 
 }  // namespace prdist

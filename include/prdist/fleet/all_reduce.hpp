@@ -22,7 +22,7 @@ enum class Reduce { sum, min, max };
 /// @throws Error config.contradiction when they bring different numbers of them
 [[nodiscard]] inline std::vector<double> all_reduce(Client& client, std::string_view name,
                                                     std::span<double const> values, Reduce how = Reduce::sum) {
-  std::string_view const bytes(reinterpret_cast<char const*>(values.data()), values.size_bytes());
+  auto const bytes = as_text(std::as_bytes(values));
   std::vector<double> result;
   bool first = true;
   for (auto const& [worker, text] : client.meet(name, bytes)) {

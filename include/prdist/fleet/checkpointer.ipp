@@ -35,6 +35,10 @@ inline constexpr std::string_view training_line = "training\n", stopping_line = 
   return concat(line, to_json(Manifest::Trainer{worker, state.position, state.program}));
 }
 
+[[nodiscard]] inline Error last_not_written(std::string_view why) {
+  return {Errc::checkpoint_file, "the last checkpoint was not written: ", why};
+}
+
 [[nodiscard]] inline std::string utc_now() {
   auto const now = std::time(nullptr);
   std::tm parts{};
@@ -55,6 +59,11 @@ inline constexpr std::string_view training_line = "training\n", stopping_line = 
   manifest.servers = static_cast<std::uint32_t>(client.options().servers.size());
   for (auto const& spec : client.declared()) manifest.tables.push_back({.spec = spec});
   return manifest;
+}
+
+inline void load(Client& client, Checkpoint const& checkpoint) {
+  client.load(checkpoint.path);
+  (void)client.wait_for_work();
 }
 
 /// Waits for every server's part and makes the checkpoint complete.
@@ -109,7 +118,7 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
       remove_leftovers(options_.directory);
       if (auto const newest = latest(options_.directory)) {
         check_workers(newest->manifest);
-        load_checkpoint(client_, newest->path);
+        detail::load(client_, *newest);
         text = concat("manifest\n", to_json(newest->manifest));
         log(Level::info, "resumed from ", newest->path, ", step ", newest->manifest.step);
       } else if (!passes_in(options_.directory).empty()) {
@@ -197,7 +206,7 @@ PRDIST_DECL Next Checkpointer::meet(WorkerState const& state) {
   client_.cut_wish().met(wanted.number);
   met_at_ = step_;
   if (!failed.empty()) {
-    if (stop) throw Error(Errc::checkpoint_file, "the last checkpoint was not written: ", failed);
+    if (stop) throw detail::last_not_written(failed);
     log(Level::error, name, " was not written, the ones before are as they were: ", failed);
     return Next::train;
   }
@@ -213,7 +222,7 @@ PRDIST_DECL Next Checkpointer::meet(WorkerState const& state) {
   }
   auto const why = client_.meet(concat(name, " is written"), lost ? lost->what() : "", true)[writer];
   if (lost) throw *lost;
-  if (!why.empty()) throw Error(Errc::checkpoint_file, "the last checkpoint was not written: ", why);
+  if (!why.empty()) throw detail::last_not_written(why);
   log(Level::info, "worker ", own, " stops at step ", step_, ", after a last checkpoint: --resume goes on from there");
   return Next::stop;
 }
@@ -297,8 +306,7 @@ PRDIST_DECL void load_checkpoint(Client& client, std::string const& path) {
   if (!newest) {
     throw Error(Errc::checkpoint_missing, path, ", has no complete checkpoint: save one first, or check the path");
   }
-  client.load(newest->path);
-  (void)client.wait_for_work();
+  detail::load(client, *newest);
 }
 
 PRDIST_DECL std::string save_checkpoint(Client& client, std::string const& directory, std::string_view strategy) {

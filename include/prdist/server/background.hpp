@@ -7,26 +7,18 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include <prdist/core/error.hpp>
 #include <prdist/core/log.hpp>
+#include <prdist/wire/work_state.hpp>
 
 namespace prdist {
 
 class Background {
  public:
-  struct State {
-    std::string what{};
-    bool done = true;
-    std::uint64_t rows = 0;         ///< that are through: it grows as long as the work goes on
-    std::string result{};           ///< JSON, when it is done
-    std::optional<Error> failed{};  ///< instead of a result
-  };
-
   Background() = default;
   Background(Background const&) = delete;
   Background& operator=(Background const&) = delete;
@@ -40,10 +32,10 @@ class Background {
     std::lock_guard const lock(mutex_);
     if (!state_.done) throw Error(Errc::job_state, what, " while ", state_.what, " is under way: wait for its end");
     if (thread_.joinable()) thread_.join();
-    state_ = State{std::move(what), false};
+    state_ = WorkState{std::move(what), false};
     rows_ = 0;
     thread_ = std::thread([this, work = std::move(work)] {
-      State ended;
+      WorkState ended;
       try {
         ended.result = work(rows_);
       } catch (Error const& error) {
@@ -60,7 +52,7 @@ class Background {
   }
 
   /// Of the work that was started last.
-  [[nodiscard]] State state() const {
+  [[nodiscard]] WorkState state() const {
     std::lock_guard const lock(mutex_);
     auto state = state_;
     if (!state.done) state.rows = rows_;
@@ -69,7 +61,7 @@ class Background {
 
  private:
   mutable std::mutex mutex_;
-  State state_;
+  WorkState state_;
   std::atomic<std::uint64_t> rows_ = 0;
   std::thread thread_;
 };

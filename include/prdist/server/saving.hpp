@@ -33,8 +33,8 @@ class Saving {
   /// Its tables have been declared. @throws Error job.state
   void load(std::string const& path);
 
-  /// JSON: what, done, rows, and at the end `result` or `error` with its code and text.
-  [[nodiscard]] std::string state_json() const;
+  /// How far the last of these is.
+  [[nodiscard]] WorkState state() const { return background_.state(); }
 
  private:
   [[nodiscard]] std::string load_rows(std::string const& path, std::atomic<std::uint64_t>& rows);

@@ -2,8 +2,6 @@
 // Definitions of server/saving.hpp.
 #pragma once
 
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -143,16 +141,6 @@ PRDIST_DECL void Saving::check_tables(Checkpoint const& checkpoint) const {
           ": it starts anew");
     }
   }
-}
-
-PRDIST_DECL std::string Saving::state_json() const {
-  auto const state = background_.state();
-  boost::json::object object{{"what", state.what}, {"done", state.done}, {"rows", state.rows}};
-  if (!state.result.empty()) object["result"] = state.result;
-  if (state.failed) {
-    object["error"] = {{"code", static_cast<std::uint64_t>(state.failed->code())}, {"text", state.failed->message()}};
-  }
-  return boost::json::serialize(object);
 }
 
 }  // namespace prdist

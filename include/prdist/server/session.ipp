@@ -43,7 +43,7 @@ class Session final : public SessionJob {
       case Kind::cut: return on_cut(header);
       case Kind::keep_cut: return on_keep_cut(header);
       case Kind::load: return on_load(header);
-      case Kind::work_state: return reply_text(header, server_.saving_.state_json());
+      case Kind::work_state: return reply_text(header, to_json(server_.saving_.state()));
       case Kind::clock: return on_clock(header);
       case Kind::pull_changed: return on_pull_changed(header);
       case Kind::shrink: return apply(header, Shrink{header.table, static_cast<std::uint32_t>(header.offset)});

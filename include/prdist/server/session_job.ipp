@@ -27,7 +27,7 @@ class SessionJob : public SessionBase {
     auto const attendance = (header.flags & flag_training) != 0 ? Attendance::training : Attendance::everybody;
     server_.meetings_.arrive(name, attendance, trainer_, std::string(payload.substr(end + 1)), until(header),
                              [self = job(), header](Error const* error, Texts const& texts) {
-                               if (error != nullptr) return self->fail(header, *error);
+                               if (error != nullptr) return self->not_met(header, *error);
                                auto all = texts;
                                if ((header.flags & flag_training) != 0) all.merge(self->server_.trainers_.retired());
                                self->reply_bytes(header, encode_texts(all));
@@ -101,14 +101,20 @@ class SessionJob : public SessionBase {
     server_.meetings_.release();
   }
 
-  [[nodiscard]] std::string_view text() const {
-    return {reinterpret_cast<char const*>(buffer_->bytes().data()), buffer_->bytes().size()};
-  }
+  [[nodiscard]] std::string_view text() const { return as_text(buffer_->bytes()); }
 
   std::shared_ptr<Buffer> buffer_;  ///< the payload of the frame that is being received
 
  private:
   [[nodiscard]] std::shared_ptr<SessionJob> job() { return std::static_pointer_cast<SessionJob>(shared_from_this()); }
+
+  /// Where all are waited for, others may be hours behind: who waits is told for whom, and asks again.
+  void not_met(Header const& header, Error const& error) {
+    if (error.code() != Errc::job_deadline || (header.flags & flag_training) != 0) return fail(header, error);
+    auto said = header;
+    said.flags |= flag_again;
+    reply_text(said, error.message());
+  }
 
   void leave_steps(Header const& header) {
     server_.engine_.apply(Leave{trainer_}, until(header), counted(answering(header)));

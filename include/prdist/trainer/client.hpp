@@ -79,7 +79,17 @@ struct Changes {
 
 namespace detail {
 class Link;
-}
+
+/// A frame for one server, and what it answered.
+struct Question {
+  std::size_t server = 0;
+  Header header{};
+};
+struct Answer {
+  Header header{};
+  std::vector<std::byte> payload{};
+};
+}  // namespace detail
 
 class Client {
  public:
@@ -192,16 +202,14 @@ class Client {
             std::shared_ptr<std::vector<std::byte>> whole = nullptr);
   [[nodiscard]] std::shared_ptr<Histogram> measured(TableId table) const;
   void declare_any(AnySpec const& spec);
-  void call(std::vector<std::size_t> const& servers, std::string what, Kind kind, ConstBytes payload,
-            std::uint32_t flags = 0);
-  void call_all(std::string what, Kind kind, ConstBytes payload, std::uint32_t flags = 0);
-  /// Asks one server and waits for an answer of any size.
-  [[nodiscard]] std::vector<std::byte> ask(std::size_t server, std::string what, Header header,
-                                           std::vector<ConstBytes> payload);
+  /// Sends a frame to each of some servers, with the same payload, and waits for all their answers.
+  std::vector<detail::Answer> ask(std::string what, std::vector<detail::Question> const& questions,
+                                  std::vector<ConstBytes> const& payload = {});
+  std::vector<detail::Answer> ask_all(std::string what, Header const& header, std::string_view payload = {});
+  detail::Answer ask_one(std::size_t server, std::string what, Header const& header,
+                         std::vector<ConstBytes> const& payload = {});
   Handle dense(Kind kind, DenseRef const& table, std::span<float const> out, std::span<float> in,
                std::uint32_t examples, Seen const& made_from = {}, Seen* seen = nullptr);
-  /// One frame to server 0; returns the header of its answer.
-  Header ask_first(std::string what, Header const& header);
   void split_by_server(detail::Operation& operation, std::span<Key const> keys) const;
   void wait(detail::Operation& operation);
   void give_up(detail::Operation& operation, Error const& error);

@@ -3,10 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <numeric>
 
 #include <prdist/trainer/client.hpp>
-#include <prdist/trainer/client_control.ipp>
 #include <prdist/trainer/link.ipp>
 #include <prdist/version.hpp>
 
@@ -118,7 +116,7 @@ PRDIST_DECL std::vector<std::pair<std::size_t, Error>> Client::greet_servers(Tim
     auto const hello = to_json(Hello{options_.trainer, options_.trainers, static_cast<std::uint32_t>(i),
                                      static_cast<std::uint32_t>(links_.size()), std::string(version)});
     try {
-      call({i}, "hello", Kind::hello, std::as_bytes(std::span(hello)));
+      (void)ask_one(i, "hello", {.kind = Kind::hello}, {std::as_bytes(std::span(hello))});
     } catch (Error const& error) {
       // A server that is about to end, or a proxy without one: the next look may find it.
       if (error.code() != Errc::transport_closed) throw;
@@ -148,30 +146,9 @@ PRDIST_DECL void Client::send(std::size_t server, std::shared_ptr<detail::Operat
                        {header, std::move(out), operation});
 }
 
-PRDIST_DECL void Client::call(std::vector<std::size_t> const& servers, std::string what, Kind kind, ConstBytes payload,
-                              std::uint32_t flags) {
-  auto const operation = begin(std::move(what));
-  for (auto const server : servers) operation->add(static_cast<std::uint32_t>(server));
-  for (auto const server : servers) {
-    Header header;
-    header.kind = kind;
-    header.flags = flags;
-    send(server, operation, header, payload.empty() ? std::vector<ConstBytes>{} : std::vector<ConstBytes>{payload});
-  }
-  operation->seal();
-  wait(*operation);
-}
-
-PRDIST_DECL void Client::call_all(std::string what, Kind kind, ConstBytes payload, std::uint32_t flags) {
-  std::vector<std::size_t> servers(links_.size());
-  std::iota(servers.begin(), servers.end(), std::size_t{0});
-  call(servers, std::move(what), kind, payload, flags);
-}
-
 PRDIST_DECL void Client::declare_any(AnySpec const& spec) {
   if (auto const fine = check(spec); !fine) throw fine.error();
-  auto const text = to_json(spec);
-  call_all(concat("the declaration of table '", name_of(spec), "'"), Kind::declare, std::as_bytes(std::span(text)));
+  (void)ask_all(concat("the declaration of table '", name_of(spec), "'"), {.kind = Kind::declare}, to_json(spec));
   std::lock_guard const lock(declared_mutex_);
   for (auto const& known : declared_) {
     if (name_of(known) == name_of(spec)) return;

@@ -1,58 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
-// Definitions of trainer/client.hpp: what trainers do together, beside pulling and pushing.
+// Definitions of trainer/client.hpp: what a client says to the servers beside pulls and pushes.
 #pragma once
 
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
+#include <algorithm>
 #include <optional>
 
 #include <prdist/trainer/client.hpp>
 #include <prdist/trainer/link.ipp>
+#include <prdist/wire/work_state.hpp>
 
 namespace prdist {
 
-namespace detail {
-
-struct WorkState {
-  std::string what{};
-  bool done = false;
-  std::uint64_t rows = 0;
-  std::string result{};
-  std::optional<Error> failed{};
-};
-
-[[nodiscard]] inline WorkState work_from_json(ConstBytes payload, std::string_view from) {
-  boost::system::error_code failed;
-  auto const value = boost::json::parse({reinterpret_cast<char const*>(payload.data()), payload.size()}, failed);
-  WorkState state;
-  try {
-    auto const& object = value.as_object();
-    state.what = object.at("what").as_string();
-    state.done = object.at("done").as_bool();
-    state.rows = object.at("rows").to_number<std::uint64_t>();
-    if (auto const* const result = object.if_contains("result")) state.result = result->as_string();
-    if (auto const* const error = object.if_contains("error")) {
-      auto const code = error->at("code").to_number<std::uint64_t>();
-      state.failed = Error(code > static_cast<std::uint64_t>(last_errc) ? Errc::internal : static_cast<Errc>(code),
-                           error->at("text").as_string());
-    }
-  } catch (std::exception const&) {
-    throw Error(Errc::wire_message, from, " did not say how far its work is");
-  }
-  return state;
-}
-
-}  // namespace detail
-
-PRDIST_DECL std::vector<std::byte> Client::ask(std::size_t server, std::string what, Header header,
-                                               std::vector<ConstBytes> payload) {
+PRDIST_DECL std::vector<detail::Answer> Client::ask(std::string what, std::vector<detail::Question> const& questions,
+                                                    std::vector<ConstBytes> const& payload) {
   auto const operation = begin(std::move(what));
-  auto const answer = std::make_shared<std::vector<std::byte>>();
-  operation->add(static_cast<std::uint32_t>(server));
-  send(server, operation, header, std::move(payload), {}, {}, answer);
+  // Shared, so that an answer that comes while another server fails has somewhere to go.
+  auto const answers = std::make_shared<std::vector<detail::Answer>>(questions.size());
+  for (auto const& question : questions) operation->add(static_cast<std::uint32_t>(question.server));
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    send(
+        questions[i].server, operation, questions[i].header, payload, {},
+        [answers, i](Header const& header) { (*answers)[i].header = header; },
+        std::shared_ptr<std::vector<std::byte>>(answers, &(*answers)[i].payload));
+  }
   operation->seal();
   wait(*operation);
-  return std::move(*answer);
+  return std::move(*answers);
+}
+
+PRDIST_DECL std::vector<detail::Answer> Client::ask_all(std::string what, Header const& header,
+                                                        std::string_view payload) {
+  std::vector<detail::Question> questions;
+  for (std::size_t server = 0; server < links_.size(); ++server) questions.push_back({server, header});
+  std::vector<ConstBytes> pieces;
+  if (!payload.empty()) pieces.push_back(std::as_bytes(std::span(payload)));
+  return ask(std::move(what), questions, pieces);
+}
+
+PRDIST_DECL detail::Answer Client::ask_one(std::size_t server, std::string what, Header const& header,
+                                           std::vector<ConstBytes> const& payload) {
+  return std::move(ask(std::move(what), {{server, header}}, payload).front());
+}
+
+PRDIST_DECL Changes Client::changed(SparseRef const& table) {
+  auto& heard = heard_[table.id];
+  heard.resize(links_.size(), 0);
+  std::vector<detail::Question> questions;
+  for (std::size_t s = 0; s < links_.size(); ++s) {
+    questions.push_back({s, {.kind = Kind::pull_changed, .table = table.id, .offset = heard[s]}});
+  }
+  auto const answers = ask(concat("a look for changed rows of table '", table.name, "'"), questions);
+  Changes changes;
+  for (std::size_t s = 0; s < links_.size(); ++s) {
+    auto const& [header, payload] = answers[s];
+    heard[s] = header.offset;
+    changes.forgotten = changes.forgotten || (header.flags & flag_forgotten) != 0;
+    auto const count = changes.keys.size();
+    changes.keys.resize(count + payload.size() / sizeof(Key));
+    auto const room = std::as_writable_bytes(std::span(changes.keys).subspan(count));
+    std::copy_n(payload.begin(), room.size(), room.begin());
+  }
+  return changes;
+}
+
+PRDIST_DECL bool Client::tick(std::uint32_t lane, std::uint32_t lanes, std::uint64_t steps, std::uint64_t ahead) {
+  Header const header{.kind = Kind::clock,
+                      .table = static_cast<std::uint32_t>(std::min<std::uint64_t>(ahead, 0xffffffff)),
+                      .weight = lanes,
+                      .count = steps,
+                      .offset = lane};
+  return (ask_one(0, concat("the clock of step ", steps), header).header.flags & flag_again) == 0;
+}
+
+PRDIST_DECL void Client::leave_clock(std::uint32_t lane, std::uint32_t lanes) {
+  (void)ask_one(0, "the end of a thread's clock",
+                {.kind = Kind::clock, .flags = flag_leave, .weight = lanes, .offset = lane});
+}
+
+PRDIST_DECL std::shared_ptr<Histogram> Client::measured(TableId table) const {
+  std::lock_guard const lock(measured_mutex_);
+  auto& histogram = measured_[table];
+  if (!histogram) histogram = std::make_shared<Histogram>();
+  return histogram;
+}
+
+PRDIST_DECL std::shared_ptr<Histogram const> Client::staleness(TableId table) const {
+  return measured(table);
+}
+
+PRDIST_DECL void Client::ping() {
+  // A sign of life while the trainer computes; a server that does not answer is noticed by the next call's deadline.
+  runtime_.after(options_.ping_every, [this, life = life_] {
+    std::lock_guard const lock(life->mutex);
+    if (life->ended) return;
+    auto const operation = std::make_shared<detail::Operation>("a ping", runtime_.now() + options_.deadline);
+    for (std::size_t i = 0; i < links_.size(); ++i) operation->add(static_cast<std::uint32_t>(i));
+    for (std::size_t i = 0; i < links_.size(); ++i) send(i, operation, Header{}, {});
+    operation->seal();
+    ping();
+  });
 }
 
 PRDIST_DECL void Client::barrier(std::string_view name) {
@@ -60,63 +106,41 @@ PRDIST_DECL void Client::barrier(std::string_view name) {
 }
 
 PRDIST_DECL Texts Client::meet(std::string_view name, std::string_view text, bool training_only) {
-  Header header;
-  header.kind = Kind::meet;
-  header.flags = training_only ? flag_training : 0;
+  Header const header{.kind = Kind::meet, .flags = training_only ? flag_training : 0};
   std::byte const end{0};
   for (;;) {
-    try {
-      return decode_texts(ask(0, concat("the meeting '", name, "'"), header,
-                              {std::as_bytes(std::span(name)), {&end, 1}, std::as_bytes(std::span(text))}))
-          .value();
-    } catch (Error const& error) {
-      // The server says that others are still on their way. With uneven data that may last hours and is no fault: one
-      // that is lost ends the meeting, and a server that does not answer any more fails the next try.
-      bool const on_their_way = error.code() == Errc::job_deadline && error.message().starts_with("trainer ");
-      if (training_only || !on_their_way) throw;
-      log(Level::info, "still waiting: ", error.message());
-    }
+    auto const answer = ask_one(0, concat("the meeting '", name, "'"), header,
+                                {std::as_bytes(std::span(name)), {&end, 1}, std::as_bytes(std::span(text))});
+    if ((answer.header.flags & flag_again) == 0) return decode_texts(answer.payload).value();
+    // With uneven data that may last hours and is no fault: one that is lost ends the meeting, and a server that does
+    // not answer any more fails the next try.
+    log(Level::info, "still waiting: ", as_text(answer.payload));
   }
 }
 
 PRDIST_DECL void Client::ask_cut(std::uint64_t step, bool stop) {
-  Header header;
-  header.kind = Kind::ask_cut;
-  header.offset = step;
-  header.flags = stop ? flag_stop : 0;
-  (void)ask(0, "the wish for a checkpoint", header, {});
+  (void)ask_one(0, "the wish for a checkpoint", {.kind = Kind::ask_cut, .flags = stop ? flag_stop : 0, .offset = step});
 }
 
 PRDIST_DECL void Client::met_for_cut(std::uint32_t number) {
-  Header header;
-  header.kind = Kind::met_for_cut;
-  header.offset = number;
-  (void)ask(0, "the answer to a wish for a checkpoint", header, {});
+  (void)ask_one(0, "the answer to a wish for a checkpoint", {.kind = Kind::met_for_cut, .offset = number});
 }
 
 PRDIST_DECL void Client::cut(std::string_view folder, bool changed_only) {
-  call_all(concat("the cut for ", folder), Kind::cut, std::as_bytes(std::span(folder)),
-           changed_only ? flag_changed : 0);
+  (void)ask_all(concat("the cut for ", folder), {.kind = Kind::cut, .flags = changed_only ? flag_changed : 0}, folder);
 }
 
 PRDIST_DECL void Client::shrink(SparseRef const& table, std::uint32_t day) {
-  auto const operation = begin(concat("the shrink of table '", table.name, "'"));
-  Header header;
-  header.kind = Kind::shrink;
-  header.table = table.id;
-  header.offset = day;
-  for (std::size_t server = 0; server < links_.size(); ++server) operation->add(static_cast<std::uint32_t>(server));
-  for (std::size_t server = 0; server < links_.size(); ++server) send(server, operation, header, {});
-  operation->seal();
-  wait(*operation);
+  (void)ask_all(concat("the shrink of table '", table.name, "'"),
+                {.kind = Kind::shrink, .table = table.id, .offset = day});
 }
 
 PRDIST_DECL void Client::keep_cut() {
-  call_all("the end of a checkpoint", Kind::keep_cut, {});
+  (void)ask_all("the end of a checkpoint", {.kind = Kind::keep_cut});
 }
 
 PRDIST_DECL void Client::load(std::string_view path) {
-  call_all(concat("the order to load ", path), Kind::load, std::as_bytes(std::span(path)));
+  (void)ask_all(concat("the order to load ", path), {.kind = Kind::load}, path);
 }
 
 PRDIST_DECL std::vector<std::string> Client::wait_for_work() {
@@ -126,9 +150,8 @@ PRDIST_DECL std::vector<std::string> Client::wait_for_work() {
     auto patience = runtime_.now() + options_.deadline;
     Duration pause = std::chrono::milliseconds(2);
     for (std::uint64_t rows = 0;;) {
-      Header header;
-      header.kind = Kind::work_state;
-      auto state = detail::work_from_json(ask(server, "a look at a server's work", header, {}), links_[server]->name());
+      auto const answer = ask_one(server, "a look at a server's work", {.kind = Kind::work_state});
+      auto state = work_state_from_json(as_text(answer.payload), links_[server]->name());
       if (state.done) {
         // The others end first: what they are at now would be in the way of the next order.
         if (state.failed && !failed) failed = state.failed;
@@ -157,12 +180,12 @@ PRDIST_DECL std::vector<AnySpec> Client::declared() const {
 }
 
 PRDIST_DECL void Client::retire(std::string_view text) {
-  call_all("the end of the steps", Kind::retire, std::as_bytes(std::span(text)));
+  (void)ask_all("the end of the steps", {.kind = Kind::retire}, text);
 }
 
 PRDIST_DECL void Client::leave() {
   if (left_) return;
-  call_all("the goodbye", Kind::leave, {});
+  (void)ask_all("the goodbye", {.kind = Kind::leave});
   left_ = true;
   end_life();
   for (auto const& link : links_) link->close(Error(Errc::job_state, "this worker has left the job"));

@@ -51,9 +51,9 @@ enum class Kind : std::uint16_t {
 inline constexpr std::uint32_t flag_last = 1;
 /// Set in a clock of a thread that has no more batches.
 inline constexpr std::uint32_t flag_leave = 2;
-/// Set in the answer to a clock: not yet, ask again; and to pull_changed: what changed is no longer known, or more
-/// is to come.
+/// Set in the answer to a clock or a meeting: not yet, ask again.
 inline constexpr std::uint32_t flag_again = 4;
+/// Set in the answer to pull_changed: what changed is no longer known.
 inline constexpr std::uint32_t flag_forgotten = 8;
 
 /// Of Kind::meet: only trainers that still have batches are waited for.

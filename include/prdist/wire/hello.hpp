@@ -45,8 +45,7 @@ struct Hello {
   std::uint16_t code = 0;
   if (payload.size() < sizeof code) return {Errc::wire_message, "a failure without its code"};
   std::memcpy(&code, payload.data(), sizeof code);
-  std::string_view const text(reinterpret_cast<char const*>(payload.data()) + sizeof code,
-                              payload.size() - sizeof code);
+  auto const text = as_text(payload.subspan(sizeof code));
   if (code > static_cast<std::uint16_t>(last_errc)) return {Errc::internal, text};
   return {static_cast<Errc>(code), text};
 }

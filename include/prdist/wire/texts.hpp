@@ -42,8 +42,7 @@ using Texts = std::map<std::uint32_t, std::string>;
       return Error(Errc::wire_message, "the text of trainer ", head[0], " should have ", head[1], " bytes, ",
                    payload.size(), " are left");
     }
-    auto const* const text = reinterpret_cast<char const*>(payload.data());
-    if (!texts.emplace(head[0], std::string(text, head[1])).second) {
+    if (!texts.emplace(head[0], as_text(payload.first(head[1]))).second) {
       return Error(Errc::wire_message, "trainer ", head[0], " has two texts in one meeting");
     }
     payload = payload.subspan(head[1]);
