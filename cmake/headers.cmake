@@ -31,6 +31,7 @@ prdist_component(prdist
     include/prdist/core/hash.hpp
     include/prdist/core/histogram.hpp
     include/prdist/core/log.hpp
+    include/prdist/core/memory_limit.hpp
     include/prdist/core/runtime.hpp
     include/prdist/core/stop_signal.hpp
     include/prdist/core/text.hpp

@@ -6,6 +6,7 @@
 #include <prdist/fleet.hpp>
 #include <prdist/launch/progress.hpp>
 #include <prdist/nn.hpp>
+#include <prdist/table/entry.hpp>
 
 #include <CLI/CLI.hpp>
 #include <boost/json/object.hpp>
@@ -49,6 +50,10 @@ struct Settings {
   std::uint64_t rows = 0;
   StrategyNumbers numbers;
   TrainOptions threads;
+  std::string precision = "fp32";
+  std::string entry = "none";
+  std::string eviction = "none";
+  std::uint32_t max_staleness = StalenessBound::none;
   bool single = false;
   bool skip_broken_lines = false;
 };
@@ -172,6 +177,22 @@ void write_result(Settings const& settings, std::string_view how, std::string co
   if (!file.flush()) throw Error(Errc::data_file, "cannot write ", settings.result);
 }
 
+/// How servers keep the rows, as the flags say it. @throws Error config.invalid
+RowPolicy row_policy(Settings const& settings) {
+  auto const chosen = [](std::string_view name, auto first, auto... others) {
+    ((name_of(others) == name ? void(first = others) : void()), ...);
+    return first;
+  };
+  RowPolicy policy;
+  policy.precision = chosen(settings.precision, Precision::fp32, Precision::bf16, Precision::fp16);
+  auto const entry = entry_from_text(settings.entry).value();
+  policy.admission = entry.admission;
+  policy.eviction = chosen(settings.eviction, Eviction::none, Eviction::lru, Eviction::unseen, Eviction::score);
+  policy.statistics.kept =
+      !entry.show.empty() || policy.eviction == Eviction::unseen || policy.eviction == Eviction::score;
+  return policy;
+}
+
 /// What would otherwise be noticed only after hours of training.
 void check_before(Settings const& settings) {
   if (!std::isfinite(settings.rate)) throw Error(Errc::config_invalid, "--rate is not a number");
@@ -180,6 +201,12 @@ void check_before(Settings const& settings) {
     throw Error(Errc::data_file, "cannot write ", settings.result);
   }
   auto const& directory = settings.checkpoints.directory;
+  auto const rows = row_policy(settings);
+  if (settings.single && (rows != RowPolicy{} || settings.max_staleness != StalenessBound::none)) {
+    throw Error(Errc::config_contradiction,
+                "--precision, --entry, --eviction or --max_staleness with --single: they are for servers, and there "
+                "are none");
+  }
   if (settings.single && !settings.export_path.empty()) {
     throw Error(Errc::config_contradiction,
                 "--export with --single: servers hold what is exported, and there are none");
@@ -220,8 +247,10 @@ template <class TransportChoice, class StrategyChoice, class Model>
 int train_fleet(Settings const& settings, StrategyChoice strategy, Model model) {
   auto options = options_from_env();
   options.seed = settings.seed;
+  options.staleness.most = settings.max_staleness;
   Fleet<Strategy<StrategyChoice>, Transport<TransportChoice>> fleet{roles_from_env(), strategy, options};
-  auto optimizer = fleet.distributed_optimizer(Adam{.rate = static_cast<float>(settings.rate)});
+  Adam const adam{.rate = static_cast<float>(settings.rate)};
+  auto optimizer = fleet.distributed_optimizer(Optimizers{adam, adam, row_policy(settings)});
   // SIGTERM is a question between two steps when there is a place to save to, and the end otherwise.
   std::optional<StopSignal> stop_signal;
   if (!settings.checkpoints.directory.empty()) stop_signal.emplace();
@@ -373,6 +402,16 @@ int main(int argc, char** argv) {
   app.add_option("--push_interval,--k_steps", settings.numbers.push_interval, "geo: steps between two exchanges")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
+  app.add_option("--precision", settings.precision, "How servers keep embeddings")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))
+      ->capture_default_str();
+  app.add_option("--entry", settings.entry,
+                 "Which keys get a row: none (all), count_filter_entry:N, probability_entry:P")
+      ->capture_default_str();
+  app.add_option("--eviction", settings.eviction, "Which rows go when PRDIST_SERVER_MEMORY_MB leaves no room")
+      ->check(CLI::IsMember({"none", "lru", "unseen", "score"}))
+      ->capture_default_str();
+  app.add_option("--max_staleness", settings.max_staleness, "Drop pushes that so many others have overtaken");
   app.add_option("--rows", settings.rows, "Training rows of all workers, when known: for progress")
       ->check(CLI::Range(0.0, 1e15));
   app.add_option("--result", settings.result, "Write examples/s and AUC to this file, as JSON");

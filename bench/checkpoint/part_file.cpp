@@ -3,16 +3,12 @@
 #include <prdist/checkpoint/part_reader.hpp>
 #include <prdist/checkpoint/part_writer.hpp>
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cstdlib>
 #include <filesystem>
-#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "support.hpp"
+#include "plain_write.hpp"
 
 namespace {
 
@@ -38,31 +34,15 @@ std::vector<RowBlock> some_blocks() {
   return blocks;
 }
 
-void plain_write(std::string const& path, std::vector<RowBlock> const& blocks) {
-  Descriptor const file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  bool fine = static_cast<bool>(file);
-  auto const put = [&](void const* data, std::size_t size) {
-    for (auto const* at = static_cast<char const*>(data); fine && size > 0;) {
-      auto const written = ::write(file.get(), at, size);
-      fine = written > 0;
-      at += fine ? written : 0;
-      size -= fine ? static_cast<std::size_t>(written) : 0;
-    }
-  };
-  for (std::size_t i = 0; fine && i < block_count; ++i) {
-    auto const& block = blocks[i % blocks.size()];
-    put(block.keys.data(), block.keys.size() * sizeof(Key));
-    put(block.rows.data(), block.rows.size());
-  }
-  bench::verify(fine && ::fsync(file.get()) == 0, "the plain file could not be written");
-}
-
 void run() {
-  // The disk that will hold checkpoints, by TMPDIR when it is not the one of temporary files.
-  auto folder = (std::filesystem::temp_directory_path() / "prbench-XXXXXX").native();
-  bench::verify(::mkdtemp(folder.data()) != nullptr, "no temporary folder");
-  std::shared_ptr<void> const cleanup(nullptr, [folder](void*) { std::filesystem::remove_all(folder); });
+  bench::DiskFolder const disk;
+  auto const& folder = disk.path();
   auto const blocks = some_blocks();
+  std::vector<ConstBytes> pieces;
+  for (auto const& block : blocks) {
+    pieces.push_back(std::as_bytes(std::span(block.keys)));
+    pieces.push_back(block.rows);
+  }
   auto const part = folder + "/part-000", plain = folder + "/plain";
   auto const write_part = [&] {
     PartWriter writer(folder, 0);
@@ -76,23 +56,14 @@ void run() {
   bench::verify(same == block_count, "the part does not give back what was written");
   std::filesystem::remove(part);
 
-  // Each begins without its file: freeing that of the last round is nobody's work.
   auto const timed = [](std::string const& path, auto&& work) {
-    return [path, work] {
-      std::filesystem::remove(path);
-      ::sync();
-      auto const start = ankerl::nanobench::Clock::now();
-      work();
-      auto const end = ankerl::nanobench::Clock::now();
-      std::filesystem::remove(path);
-      return std::chrono::duration<double>(end - start).count();
-    };
+    return [path, work] { return bench::seconds_on_disk(path, work); };
   };
   bench::Rounds("10 M rows, dim 16, Adagrad, to the disk", "byte", static_cast<double>(bytes))
-      .add_timed("plain write and fsync", timed(plain, [&] { plain_write(plain, blocks); }))
+      .add_timed("plain write and fsync", timed(plain, [&] { bench::plain_write(plain, pieces, bytes); }))
       .add_timed("part file", timed(part, [&] { (void)write_part(); }), 0.7)
       // How far two equal ones differ on this disk.
-      .add_timed("plain write and fsync again", timed(plain, [&] { plain_write(plain, blocks); }))
+      .add_timed("plain write and fsync again", timed(plain, [&] { bench::plain_write(plain, pieces, bytes); }))
       .run(5, 1, false);
 }
 

@@ -47,6 +47,42 @@ TEST(Lane, AChoreBeginsAtItsPlaceAndGoesOnWhenNothingElseIsToDo) {
   }
 }
 
+// At its ceiling a lane makes room by itself, when it has nothing else to do.
+TEST(Lane, KeepsRoomForThePushesToCome) {
+  for (bool const threaded : {false, true}) {
+    Lane lane(std::bitset<shard_count>().set(), 1, std::size_t{8} << 20, threaded);
+    auto const table = table_id("t");
+    SparseSpec const spec{.name = "t", .dim = 16, .optimizer = Adagrad{}, .eviction = Eviction::lru};
+    auto const evicted = [&] {
+      std::promise<std::uint64_t> number;
+      lane.post([&](ShardGroup& group) { number.set_value(group.evicted(table)); });
+      return number.get_future().get();
+    };
+    lane.post([&](ShardGroup& group) {
+      std::vector<Ticket> released;
+      group.apply(DeclareSparse{table, spec}, released);
+    });
+    Key next = 0;
+    std::vector<Key> keys(100);
+    std::vector<float> const gradients(keys.size() * 16, 1.0F);
+    std::uint64_t by_pushes = 0;
+    while (by_pushes == 0) {
+      for (auto& key : keys) key = ++next;
+      std::promise<void> pushed;
+      lane.post([&](ShardGroup& group) {
+        std::vector<Ticket> released;
+        group.apply(PushRows{table, 0, 1, true, 0, keys, gradients, nullptr}, released);
+        by_pushes = group.evicted(table);
+        pushed.set_value();
+      });
+      pushed.get_future().get();
+    }
+    auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (evicted() <= by_pushes && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    EXPECT_GT(evicted(), by_pushes);
+  }
+}
+
 // Whoever waits for a disk is asked again without being told, and holds nobody up.
 TEST(Lane, AChoreThatWaitsIsAskedAgain) {
   auto lane = make_lane(true);

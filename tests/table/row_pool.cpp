@@ -58,3 +58,17 @@ TEST(RowPool, KnowsWhenTheCeilingLeavesNoRoom) {
                "is 2 MiB: raise it or spread the job over more servers");
   EXPECT_EQ(arena.bytes(), std::size_t{2} << 20);
 }
+
+TEST(RowPool, KnowsHowManyRowsItHasToSpare) {
+  Arena arena(std::size_t{2} << 20);
+  RowPool pool(arena, 1024);
+  EXPECT_EQ(pool.spare(), 0U);
+  EXPECT_TRUE(pool.may_grow());
+  auto* const row = pool.take();
+  auto const left = pool.spare();
+  pool.give_back(row);
+  EXPECT_EQ(pool.spare(), left + 1);
+  while (pool.has_room()) (void)pool.take();
+  EXPECT_FALSE(pool.may_grow());
+  EXPECT_EQ(pool.spare(), 0U);
+}

@@ -422,6 +422,35 @@ TEST(SparseShards, AtTheCeilingRowsGoByPolicyAndWhatIsPushedStays) {
   EXPECT_GE(stayed, hot.size() * 95 / 100) << "those pushed all the time hardly ever went";
 }
 
+// Between pushes rows go in slices, so that the next pushes find room and need not look for it.
+TEST(SparseShards, RoomForPushesToComeIsMadeInSlices) {
+  auto spec = spec_of(16, Adagrad{});
+  spec.eviction = Eviction::lru;
+  Arena arena(std::size_t{16} << 20);
+  SparseShards shards(arena, spec, every_shard());
+  EXPECT_FALSE(shards.advance_eviction(512)) << "there is room";
+  Random random(43);
+  auto const push_new = [&](std::size_t count) {
+    std::vector<Key> keys(count);
+    for (auto& key : keys) key = random.bits();
+    shards.push(keys, std::vector<float>(keys.size() * 16, 1.0F));
+  };
+  while (shards.evicted() == 0) push_new(100);
+  auto const rows = shards.rows();
+  std::size_t slices = 1;
+  auto last = shards.evicted();
+  while (shards.advance_eviction(512)) {
+    EXPECT_LE(shards.evicted() - last, 512U) << "a slice is small";
+    last = shards.evicted();
+    ++slices;
+  }
+  EXPECT_GT(slices, 3U);
+  EXPECT_GT(rows - shards.rows(), rows / 256);
+  auto const evicted = shards.evicted();
+  push_new(rows / 256);
+  EXPECT_LT(shards.evicted() - evicted, rows / 256) << "many found room; only full segments had to make it";
+}
+
 TEST(SparseShards, AtTheCeilingWithoutAPolicyAPushIsRefusedAndTheRestWorks) {
   auto const spec = spec_of(16, Adagrad{});
   Arena arena(std::size_t{8} << 20);

@@ -93,6 +93,9 @@ class Checkpointer {
   /// @throws Error checkpoint.*
   void save(WorkerState const& state);
 
+  /// Whether one is still on its way to the disk.
+  [[nodiscard]] bool writing() const;
+
   /// Steps since the beginning, those before resume() included.
   [[nodiscard]] std::uint64_t step() const noexcept { return step_; }
 

@@ -268,6 +268,10 @@ PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
       std::make_shared<detail::CheckpointWriting>(detail::CheckpointWriting{std::async(std::launch::async, write)});
 }
 
+PRDIST_DECL bool Checkpointer::writing() const {
+  return writing_ && writing_->base.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+}
+
 PRDIST_DECL void Checkpointer::wait() {
   auto const writing = std::exchange(writing_, nullptr);
   if (!writing) return;

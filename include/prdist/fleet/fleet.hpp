@@ -9,6 +9,7 @@
 //   fleet.stop_worker();
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -125,12 +126,15 @@ class Fleet {
   void init_server() {
     if (!is_server()) throw Error(Errc::job_state, "init_server() in a worker: ask is_server() first");
     auto const& own = roles_.servers.at(roles_.index);
+    auto const here = std::ranges::count(roles_.servers, own.host, &Endpoint::host);
+    auto const memory =
+        options_.server_memory != 0 ? options_.server_memory : default_server_memory(static_cast<std::size_t>(here));
     server_ = std::make_shared<Server>(runtime_, ServerOptions{
                                                      .index = roles_.index,
                                                      .servers = static_cast<std::uint32_t>(roles_.servers.size()),
                                                      .trainers = roles_.workers,
                                                      .threads = options_.server_threads,
-                                                     .memory = options_.server_memory,
+                                                     .memory = memory,
                                                      .lost_after = options_.lost_after,
                                                      .wait_for_trainers = options_.wait_for_workers,
                                                  });

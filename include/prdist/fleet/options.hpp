@@ -10,6 +10,7 @@
 #include <functional>
 #include <thread>
 
+#include <prdist/core/memory_limit.hpp>
 #include <prdist/core/runtime.hpp>
 #include <prdist/fleet/roles.hpp>
 #include <prdist/table/arena.hpp>
@@ -23,6 +24,13 @@ namespace prdist {
   return std::clamp(std::thread::hardware_concurrency() / 4, 1U, 8U);
 }
 
+/// What a server's tables may take when nobody says: four fifths of what the machine or the container has, shared with
+/// the other servers on this host. Rather an error that says so than a process killed for memory.
+[[nodiscard]] inline std::size_t default_server_memory(std::size_t servers_here) {
+  auto const limit = memory_limit();
+  return limit == 0 ? no_ceiling : limit / 5 * 4 / std::max<std::size_t>(servers_here, 1);
+}
+
 struct FleetOptions {
   Duration deadline = std::chrono::seconds(60);           ///< of every call to a server
   Duration wait_for_servers = std::chrono::seconds(120);  ///< of init_worker()
@@ -30,9 +38,9 @@ struct FleetOptions {
   Duration lost_after = std::chrono::seconds(60);         ///< silence after which a worker is given up
   Duration retry_every = std::chrono::seconds(3);         ///< between two looks for a server
   unsigned server_threads = default_server_threads();
-  std::size_t server_memory = no_ceiling;  ///< bytes that a server's tables may take; see Eviction
-  StalenessBound staleness{};              ///< beyond which servers drop or refuse a push
-  std::uint64_t seed = 0;                  ///< of first rows and first weights; the same in every worker
+  std::size_t server_memory = 0;  ///< bytes that a server's tables may take, see Eviction; 0: default_server_memory()
+  StalenessBound staleness{};     ///< beyond which servers drop or refuse a push
+  std::uint64_t seed = 0;         ///< of first rows and first weights; the same in every worker
 };
 
 /// What DistributedOptimizer::train() may be told.

@@ -3,6 +3,9 @@
 // who asked for it looks now and then how far it is.
 #pragma once
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -35,6 +38,8 @@ class Background {
     state_ = WorkState{std::move(what), false};
     rows_ = 0;
     thread_ = std::thread([this, work = std::move(work)] {
+      // Behind training where cores are few; when training waits for it, nobody is in its way.
+      ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 10);
       WorkState ended;
       try {
         ended.result = work(rows_);

@@ -90,7 +90,8 @@ class Engine {
       });
       if (!shrinks) continue;
       lane->post(Lane::Chore{[](ShardGroup& group) {
-                               return group.advance_shrink(rows_per_slice) ? Lane::Slice::more : Lane::Slice::done;
+                               return group.advance_shrink(Lane::rows_per_slice) ? Lane::Slice::more
+                                                                                 : Lane::Slice::done;
                              },
                              [] {}});
     }
@@ -128,7 +129,7 @@ class Engine {
             sinks_[lane] = (*make)(lane);
             group.begin_cut(kind, *sinks_[lane]);
           }
-          more = group.advance_cut(rows_per_slice);
+          more = group.advance_cut(Lane::rows_per_slice);
         });
         if (!failed && more) return sinks_[lane]->ready() ? Lane::Slice::more : Lane::Slice::waits;
         all->finish(failed);
@@ -174,9 +175,6 @@ class Engine {
   [[nodiscard]] std::size_t threads() const noexcept { return lanes_.size(); }
 
  private:
-  /// Some tens of microseconds: what a pull waits for at most, besides its own work.
-  static constexpr std::size_t rows_per_slice = 512;
-
   /// Tells `done` when every lane has finished, with the first error.
   class Countdown {
    public:

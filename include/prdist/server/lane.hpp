@@ -24,6 +24,9 @@ class Lane {
  public:
   using Task = std::function<void(ShardGroup&)>;
 
+  /// Some tens of microseconds: what a pull waits for at most, besides its own work.
+  static constexpr std::size_t rows_per_slice = 512;
+
   enum class Slice : std::uint8_t {
     done,
     more,   ///< there is more to do, at once if possible
@@ -64,7 +67,8 @@ class Lane {
     if (!thread_.joinable()) {
       std::lock_guard const lock(mutex_);
       task(group_);
-      while (!chores_.empty() && advance() != Slice::waits) {
+      for (auto slice = advance(); slice == Slice::more || (slice == Slice::done && !chores_.empty());) {
+        slice = advance();
       }
       return;
     }
@@ -96,10 +100,10 @@ class Lane {
       {
         std::unique_lock lock(mutex_);
         auto const has_work = [&] { return ending_ || !queue_.empty(); };
-        if (chores_.empty()) {
-          changed_.wait(lock, has_work);
-        } else if (last == Slice::waits) {
+        if (last == Slice::waits) {
           changed_.wait_for(lock, while_waiting, has_work);
+        } else if (last == Slice::done && chores_.empty()) {
+          changed_.wait(lock, has_work);
         }
         if (ending_ && queue_.empty()) return;
         std::swap(work, queue_);
@@ -113,9 +117,10 @@ class Lane {
     }
   }
 
-  /// One slice of the oldest chore.
+  /// One slice of the oldest chore, and of the one that never ends: room for the pushes to come.
   Slice advance() {
-    if (chores_.empty()) return Slice::done;
+    bool const short_of_room = group_.advance_eviction(rows_per_slice);
+    if (chores_.empty()) return short_of_room ? Slice::more : Slice::done;
     auto const slice = chores_.front().slice(group_);
     if (slice == Slice::done) chores_.pop_front();
     return slice;

@@ -85,6 +85,8 @@ struct RowPolicy {
   Admission admission{};
   Statistics statistics{};
   Eviction eviction = Eviction::none;
+
+  friend bool operator==(RowPolicy const&, RowPolicy const&) = default;
 };
 
 }  // namespace prdist

@@ -25,6 +25,7 @@ class RowPool {
     if (free_ != nullptr) {
       row = free_;
       std::memcpy(&free_, row, sizeof free_);
+      --free_count_;
       std::memset(row, 0, stride_);
     } else {
       if (slab_left_ == 0) {
@@ -43,13 +44,17 @@ class RowPool {
   void give_back(float* row) noexcept {
     std::memcpy(row, &free_, sizeof free_);  // a free row holds the address of the next
     free_ = reinterpret_cast<std::byte*>(row);
+    ++free_count_;
     --taken_;
   }
 
-  /// Whether take() does without more from a system that has set a ceiling.
-  [[nodiscard]] bool has_room() const noexcept {
-    return free_ != nullptr || slab_left_ > 0 || arena_->has_room(next_slab() * stride_);
-  }
+  /// Rows that take() has without asking the arena.
+  [[nodiscard]] std::size_t spare() const noexcept { return free_count_ + slab_left_; }
+
+  /// Whether the arena's ceiling leaves room for more.
+  [[nodiscard]] bool may_grow() const noexcept { return arena_->has_room(next_slab() * stride_); }
+
+  [[nodiscard]] bool has_room() const noexcept { return spare() > 0 || may_grow(); }
 
  private:
   /// As many rows as there are already, up to a limit: small tables stay small.
@@ -62,6 +67,7 @@ class RowPool {
   std::byte* slab_ = nullptr;
   std::size_t slab_left_ = 0;
   std::byte* free_ = nullptr;
+  std::size_t free_count_ = 0;
   std::size_t taken_ = 0;
 };
 

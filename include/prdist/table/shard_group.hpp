@@ -105,6 +105,15 @@ class ShardGroup {
     return false;
   }
 
+  /// Lets rows go where a table is short of room for pushes to come; false when there is nothing to do.
+  bool advance_eviction(std::size_t rows) {
+    if (arena_.ceiling() == Arena::most) return false;
+    for (auto& [id, held] : sparse_) {
+      if (held.table.advance_eviction(rows)) return true;
+    }
+    return false;
+  }
+
   /// Rows of a table that a shrink or the memory ceiling has taken away.
   [[nodiscard]] std::uint64_t evicted(TableId table) const {
     auto const it = sparse_.find(table);

@@ -110,6 +110,21 @@ class SparseShards {
     return false;
   }
 
+  /// Keeps room for pushes to come, by the eviction policy: looks at about `rows` rows and lets some go. False when
+  /// there is enough, or nothing may go. Pushes that come faster than this make their room themselves.
+  bool advance_eviction(std::size_t rows) {
+    if (spec_.eviction == Eviction::none || pool_->may_grow()) return false;
+    auto const reserve = std::max<std::size_t>(64, this->rows() / 128);
+    std::size_t done = 0;
+    for (auto left = segments(); left > 0 && pool_->spare() < reserve; --left) {
+      if (done >= rows) return true;
+      auto const& [table, segment] = move_hand();
+      done += tables_.all()[table].rows_in(segment) + 1;
+      (void)evict(tables_.all()[table], segment, SparseTable::home(mix(evicted_)));
+    }
+    return false;
+  }
+
   /// Rows that a shrink or the memory ceiling has taken away.
   [[nodiscard]] std::uint64_t evicted() const noexcept { return evicted_; }
 
@@ -250,11 +265,7 @@ class SparseShards {
     // Rows that go anywhere make room for a row here; only a full segment that cannot split needs them to be its own.
     bool room = pool_->has_room();
     for (auto left = room ? 0 : segments(); !room && left > 0; --left) {
-      auto& [at_table, at_segment] = hand_;
-      if (++at_segment >= tables_.all()[at_table].segments()) {
-        at_segment = 0;
-        at_table = (at_table + 1) % tables_.all().size();
-      }
+      auto const& [at_table, at_segment] = move_hand();
       room = evict(tables_.all()[at_table], at_segment, first);
     }
     if (room && table.is_full(hash) && !arena_->has_room(SparseTable::segment_bytes)) {
@@ -266,6 +277,16 @@ class SparseShards {
                 " MiB of their ceiling of ", arena_->ceiling() >> 20, " MiB, this one with ", rows(),
                 " rows, of which none may go by its eviction policy '", name_of(spec_.eviction),
                 "': raise the ceiling, choose another policy, or use more servers");
+  }
+
+  /// To the next segment; rows go from one after the other.
+  std::pair<std::size_t, std::size_t> const& move_hand() {
+    auto& [table, segment] = hand_;
+    if (++segment >= tables_.all()[table].segments()) {
+      segment = 0;
+      table = (table + 1) % tables_.all().size();
+    }
+    return hand_;
   }
 
   /// Whether rows of the segment went.

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much memory a process may take before the system kills it: what its container is allowed, else what the machine
+// has.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include <prdist/core/text.hpp>
+
+namespace prdist {
+
+namespace detail {
+
+/// The smallest number in the files `name` of a control group and of those it is in; "max" is no limit.
+[[nodiscard]] inline std::size_t group_limit(std::filesystem::path const& mount, std::string_view group,
+                                             std::string_view name) {
+  auto least = std::numeric_limits<std::size_t>::max();
+  auto folder = mount / std::filesystem::path(group).relative_path();
+  for (;;) {
+    std::ifstream file(folder / name);
+    std::string text;
+    std::size_t bytes = 0;
+    if (std::getline(file, text) && parse_number(text, bytes)) least = std::min(least, bytes);
+    if (folder == mount || !folder.has_parent_path() || folder == folder.parent_path()) return least;
+    folder = folder.parent_path();
+  }
+}
+
+}  // namespace detail
+
+/// In bytes; 0 when the system does not tell. `root` stands for the root of the file system, for tests.
+[[nodiscard]] inline std::size_t memory_limit(std::filesystem::path const& root = "/") {
+  auto least = std::numeric_limits<std::size_t>::max();
+  std::string line;
+  for (std::ifstream file(root / "proc/meminfo"); std::getline(file, line);) {
+    std::string_view const text(line);
+    if (!text.starts_with("MemTotal:") || !text.ends_with(" kB")) continue;
+    auto const number = text.substr(0, text.size() - 3);
+    std::size_t kilobytes = 0;
+    if (parse_number(number.substr(number.rfind(' ') + 1), kilobytes)) least = kilobytes * 1024;
+  }
+  auto const mount = root / "sys/fs/cgroup";
+  // Lines are number:controllers:group; without controllers it is the one hierarchy of version 2.
+  for (std::ifstream file(root / "proc/self/cgroup"); std::getline(file, line);) {
+    std::string_view const text(line);
+    auto const first = text.find(':'), second = text.find(':', first + 1);
+    if (second == std::string_view::npos) continue;
+    auto const controllers = text.substr(first + 1, second - first - 1);
+    auto const group = text.substr(second + 1);
+    if (controllers.empty()) least = std::min(least, detail::group_limit(mount, group, "memory.max"));
+    if (controllers == "memory") {
+      least = std::min(least, detail::group_limit(mount / "memory", group, "memory.limit_in_bytes"));
+    }
+  }
+  return least == std::numeric_limits<std::size_t>::max() ? 0 : least;
+}
+
+}  // namespace prdist
