@@ -78,6 +78,21 @@ def trains(strategy, transport, *more):
     expect("Server listening on 127.0.0.1:" in log("serverlog.0"), output)
 
 
+def row_policies():
+    """Half precision, admission and eviction under a ceiling; and what they are not for."""
+    os.environ["PRDIST_SERVER_MEMORY_MB"] = "64"
+    trains("async", "tcp", "--precision", "bf16", "--entry", "count_filter_entry:2", "--eviction", "score",
+           "--max_staleness", "1000")
+    single = subprocess.run([program("ctr_dnn"), "--single", "--train", "data/train", "--test", "data/test", "--precision",
+                             "bf16"], cwd=WORK, stderr=subprocess.PIPE, text=True, timeout=DEADLINE)
+    expect(single.returncode == 78, single.stderr)
+    expect("--max_staleness with --single: they are for servers" in single.stderr, single.stderr)
+    wrong = subprocess.run([program("ctr_dnn"), "--entry", "count_filter_entry:x", "--train", "data/train", "--test",
+                            "data/test"], cwd=WORK, stderr=subprocess.PIPE, text=True, timeout=DEADLINE)
+    expect(wrong.returncode == 78, wrong.stderr)
+    expect("entry 'count_filter_entry:x'" in wrong.stderr, wrong.stderr)
+
+
 def killed(role, said_by, expected):
     """A long job; one process of it is killed; everybody ends, and the report names it."""
     plant()
@@ -323,6 +338,7 @@ CASES = {
     "half_async": lambda: trains("half_async", "beast", "--threads", "3"),
     "geo": lambda: trains("geo", "beast", "--k_steps", "3", "--threads", "2"),
     "ssp": lambda: trains("ssp", "beast", "--staleness", "1", "--threads", "2"),
+    "row_policies": row_policies,
     "resumed_sync": lambda: resumed("sync"),
     "resumed_async": lambda: resumed("async", "--threads", "2"),
     "resumed_ssp": lambda: resumed("ssp", "--staleness", "1"),
