@@ -285,6 +285,49 @@ TYPED_TEST(EveryStrategy, WhatAReaderThrowsEndsTheTrainingOfAllThreads) {
   });
 }
 
+/// Notes the row it computes with; its gradient is one.
+struct Noting {
+  std::vector<float>* seen;
+  std::vector<SparseInput> sparse_inputs() const { return {{"rows", 1, Initializer::constant(10)}}; }
+  std::vector<DensePart> dense_parts() const { return {}; }
+  std::span<Key const> keys(Rows const& batch, std::size_t) const { return batch.keys; }
+  double gradients(Rows const&, StepView const& view) {
+    seen->push_back(view.rows[0][0]);
+    for (auto& each : view.row_gradients[0]) each = 1;
+    return 0;
+  }
+  void predict(Rows const&, std::span<float const>, std::vector<std::span<float const>> const&, std::span<float>) {}
+};
+
+struct AsyncWithoutQueue {
+  static constexpr std::string_view name = "async";
+  static constexpr ApplyRule apply = ApplyRule::immediate;
+  static constexpr bool asks_ahead = true;
+  void step(Step& it) const { Async{.send_queue_size = 0}.step(it); }
+};
+
+template <class StrategyChoice>
+std::vector<float> rows_seen_by(std::size_t count) {
+  std::vector<float> seen;
+  spawn<Strategy<StrategyChoice>, Transport<Memory>>(1, 1, quick_options(), [&](auto& fleet) {
+    auto optimizer = fleet.distributed_optimizer(Sgd{.rate = 1});
+    fleet.init_worker();
+    std::size_t given = 0;
+    auto const next = [&] { return given++ < count ? std::optional(Rows{{7}, {0}}) : std::nullopt; };
+    optimizer.train(Noting{&seen}, next, [](double, std::size_t) {}, {});
+    optimizer.finish();
+    fleet.stop_worker();
+  });
+  return seen;
+}
+
+// In Async the rows of the next batch come while this one computes, so they miss its push and have the one before.
+// Who allows no push to be under way sees every one.
+TEST(DistributedOptimizer, AsyncReceivesBesideTheCompute) {
+  EXPECT_EQ(rows_seen_by<Async>(5), (std::vector<float>{10, 10, 9, 8, 7}));
+  EXPECT_EQ(rows_seen_by<AsyncWithoutQueue>(5), (std::vector<float>{10, 9, 8, 7, 6}));
+}
+
 TEST(DistributedOptimizer, MeasuresTheStalenessOfItsPushes) {
   spawn<Strategy<Async>, Transport<Memory>>(1, 2, quick_options(), [](auto& fleet) {
     auto optimizer = fleet.distributed_optimizer(Sgd{.rate = 0.01F});

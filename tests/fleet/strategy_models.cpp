@@ -81,7 +81,7 @@ History play(
           job.connect(trainer);
           optimizers[trainer] = std::make_unique<OptimizerOf>(job.clients[trainer], rules, it.strategy, Cpu{}, 0);
           optimizers[trainer]->use_threads(it.lanes);
-          optimizers[trainer]->declare(Counting{members});
+          optimizers[trainer]->prepare(Counting{members});
           connected[trainer]->open();
         }
         while (!job.executor.wait(*connected[trainer], job.executor.now() + std::chrono::hours(1))) {

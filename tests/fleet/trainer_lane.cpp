@@ -55,6 +55,35 @@ TEST(TrainerLane, PullsComputesAndPushesEqualKeysAsOneRow) {
   });
 }
 
+TEST(TrainerLane, WhatIsAskedAheadComesWithoutTheStepsBetween) {
+  with_lane(Sgd{.rate = 1}, [](auto& lane, Client& client, ModelTables const& tables) {
+    Ones model;
+    Pair const one{{3, 4}}, two{{4, 5, 6}};
+    lane.open(model, one);
+    lane.pull();
+    EXPECT_FALSE(lane.has_ahead());
+    lane.ask_ahead(model, two);
+    EXPECT_TRUE(lane.has_ahead());
+    lane.compute(model, one, lane.dense_view());
+    lane.push(1);
+    lane.settle(0);
+    lane.take_ahead();
+    EXPECT_FALSE(lane.has_ahead());
+    EXPECT_EQ(lane.compute(model, two, lane.dense_view()), 10) << "key 4 before the push";
+    EXPECT_EQ(lane.dense()[0], 5);
+    lane.push(1);
+    lane.settle(0);
+    std::vector<Key> const keys{3, 4, 5, 6};
+    std::vector<float> rows(4);
+    client.pull(tables.sparse[0], keys, rows).wait();
+    EXPECT_EQ(rows, (std::vector<float>{9, 8, 9, 9}));
+    EXPECT_EQ(client.staleness(tables.sparse[0].id)->most(), 1U) << "and that is measured";
+    lane.ask_ahead(model, one);
+    lane.drop_ahead();
+    EXPECT_FALSE(lane.has_ahead());
+  });
+}
+
 TEST(TrainerLane, HoldsGradientsBackUntilThereAreEnoughOrSettleWantsThem) {
   with_lane(Sgd{.rate = 1}, [](auto& lane, Client& client, ModelTables const& tables) {
     Ones model;

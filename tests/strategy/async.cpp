@@ -14,7 +14,9 @@ TEST(Async, LetsABoundedNumberOfPushesBeUnderWay) {
     test::RecordedStep step;
     Async const async{.send_queue_size = queue, .max_merge_var_num = 3};
     async.step(step);
-    EXPECT_EQ(step.calls, (std::vector<std::string>{"pull", "compute", "push 3", "settle " + std::to_string(queue)}));
+    std::vector<std::string> expected{"pull", "ask ahead", "compute", "push 3", "settle " + std::to_string(queue)};
+    if (queue == 0) expected.erase(expected.begin() + 1);  // who waits for its own pushes wants to see them
+    EXPECT_EQ(step.calls, expected);
   }
 }
 

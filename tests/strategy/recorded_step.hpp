@@ -13,6 +13,7 @@ namespace prdist::test {
 
 struct RecordedStep final : Step {
   void pull() override { calls.emplace_back("pull"); }
+  void ask_ahead() override { calls.emplace_back("ask ahead"); }
   void compute() override { calls.emplace_back("compute"); }
   void push(std::size_t merge) override { calls.push_back("push " + std::to_string(merge)); }
   void settle(std::size_t most) override { calls.push_back("settle " + std::to_string(most)); }

@@ -20,6 +20,9 @@ class Step {
   /// Fetches the rows and dense weights of the batch, and waits for them: from the servers, or from the trainer's own
   /// copy when the tables add.
   virtual void pull() = 0;
+  /// Asks for what the next step's batch needs, when that is known, so that it arrives while this one computes. It will
+  /// not have this thread's pushes from here on.
+  virtual void ask_ahead() = 0;
   /// Lets the model compute its gradients from what was pulled.
   virtual void compute() = 0;
   /// Sends the gradients, and does not wait. With `merge` above 1, this thread's gradients wait until there are that

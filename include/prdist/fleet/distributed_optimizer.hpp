@@ -75,12 +75,13 @@ class DistributedOptimizer {
   requires trainable<Model, Batch>
   double minimize(Model& model, Batch const& batch) { return minimize(model, batch, 0); }
 
-  /// The same for one of several threads, `lane` of use_threads(); each brings a model of its own.
+  /// The same for one of several threads, `lane` of use_threads(); each brings a model of its own. `following` is the
+  /// batch of this thread's next call, when it is known by now.
   template <class Model, class Batch>
   requires trainable<Model, Batch>
-  double minimize(Model& model, Batch const& batch, std::size_t lane) {
+  double minimize(Model& model, Batch const& batch, std::size_t lane, Batch const* following = nullptr) {
     prepare(model);
-    StepOf<Model, Batch> step(*this, lane, model, batch);
+    StepOf<Model, Batch> step(*this, lane, model, batch, following);
     strategy_.step(step);
     ++lane_of(lane).steps;
     return step.loss;
@@ -98,12 +99,6 @@ class DistributedOptimizer {
     SplitStep<Model, Batch> step(*this, models, batch, parts);
     strategy_.step(step);
     return step.loss;
-  }
-
-  /// Declares the model's tables now; else the first step does it.
-  template <class Model>
-  void declare(Model const& model) {
-    prepare(model);
   }
 
   /// How many threads will call minimize() with a lane of their own; those before are forgotten. Settled first.
@@ -182,13 +177,15 @@ class DistributedOptimizer {
  private:
   using LaneOf = TrainerLane<DeviceChoice>;
   static constexpr bool local = StrategyChoice::apply == ApplyRule::add;
+  static constexpr bool asks_ahead = requires { StrategyChoice::asks_ahead; };
 
   /// A step of one thread on one batch.
   template <class Model, class Batch>
   struct StepOf final : Step {
-    StepOf(DistributedOptimizer& self, std::size_t lane, Model& model, Batch const& batch)
-        : self_(self), number_(lane), lane_(self.lane_of(lane)), model_(model), batch_(batch) {}
+    StepOf(DistributedOptimizer& self, std::size_t lane, Model& model, Batch const& batch, Batch const* following)
+        : self_(self), number_(lane), lane_(self.lane_of(lane)), model_(model), batch_(batch), following_(following) {}
     void pull() override {
+      if (lane_.has_ahead()) return lane_.take_ahead();
       lane_.open(model_, batch_);
       if constexpr (local) {
         self_.copy_->read(lane_);
@@ -196,6 +193,9 @@ class DistributedOptimizer {
       } else {
         lane_.pull();
       }
+    }
+    void ask_ahead() override {
+      if (following_ != nullptr) lane_.ask_ahead(model_, *following_);
     }
     void compute() override { loss = lane_.compute(model_, batch_, lane_.dense_view()); }
     void push(std::size_t merge) override { lane_.push(merge); }
@@ -212,6 +212,7 @@ class DistributedOptimizer {
     LaneOf& lane_;
     Model& model_;
     Batch const& batch_;
+    Batch const* following_;
   };
 
   /// A step of all threads on one batch.
@@ -230,6 +231,7 @@ class DistributedOptimizer {
         self_.lane_of(part).pull(part == 0);
       });
     }
+    void ask_ahead() override {}
     void compute() override {
       auto const dense = self_.lane_of(0).dense_view();
       each_part([&](std::size_t part, Model& model) {
@@ -306,6 +308,7 @@ class DistributedOptimizer {
 
   /// Nobody waits any longer for a thread that has failed.
   void give_up(std::size_t lane) noexcept {
+    lane_of(lane).drop_ahead();
     meeting_->leave(lane);
     if (!uses_clock_) return;
     try {
@@ -326,11 +329,16 @@ class DistributedOptimizer {
     std::mutex mutex;  // of next, told and pause_due
     bool pausing = false;
     bool stopped = false;
+    auto const must_pause = [&] { return pausing || (pausing = options.pause_due && options.pause_due()); };
+    // Nothing when a pause is due: whoever pauses has trained on all that it took.
+    auto const take = [&] {
+      std::lock_guard const lock(mutex);
+      return stopped || must_pause() ? decltype(next()){} : next();
+    };
     look_ = [&](std::size_t lane) {
       {
         std::lock_guard const lock(mutex);
-        if (!pausing && options.pause_due) pausing = options.pause_due();
-        if (!pausing) return;
+        if (!must_pause()) return;
       }
       // The others do not wait for this thread in a step, while it waits for them here.
       lane_of(lane).settle(0);
@@ -346,17 +354,20 @@ class DistributedOptimizer {
       auto own = model;
       std::exception_ptr failed;
       try {
+        decltype(next()) batch;
         for (;;) {
-          look_(lane);
-          decltype(next()) batch;
-          {
-            std::lock_guard const lock(mutex);
-            if (!stopped) batch = next();
+          if (!batch) {
+            look_(lane);
+            batch = take();
           }
           if (!batch) break;
-          auto const loss = minimize(own, *batch, lane);
-          std::lock_guard const lock(mutex);
-          told(loss, batch->size());
+          auto following = asks_ahead ? take() : decltype(next()){};
+          auto const loss = minimize(own, *batch, lane, following ? &*following : nullptr);
+          {
+            std::lock_guard const lock(mutex);
+            told(loss, batch->size());
+          }
+          batch = std::move(following);
         }
         leave(lane);
       } catch (...) {

@@ -27,12 +27,9 @@ class TrainerLane {
   TrainerLane(Client& client, ModelTables const& tables, MergeRules const& rules, DeviceChoice device)
       : client_(client), tables_(tables), rules_(rules), device_(std::move(device)) {
     auto const count = tables.sparse.size();
-    index_.resize(count);
-    distinct_rows_.resize(count);
     rows_.resize(count);
     row_gradients_.resize(count);
-    device_.resize(dense_, tables.dense_size());
-    gradients_.shape(tables);
+    for (auto* const inputs : {&now_, &ahead_}) inputs->shape(tables_, device_);
   }
   TrainerLane(TrainerLane const&) = delete;
   TrainerLane& operator=(TrainerLane const&) = delete;
@@ -40,35 +37,40 @@ class TrainerLane {
   /// Names the rows of the batch: keys(t), and room for each in rows(t).
   template <class Model, class Batch>
   void open(Model const& model, Batch const& batch) {
-    if (gradients_.keys.empty()) gradients_.shape(tables_);
-    gradients_.examples = static_cast<std::uint32_t>(batch.size());
-    for (std::size_t t = 0; t < tables_.sparse.size(); ++t) {
-      index_[t].build(model.keys(batch, t), gradients_.keys[t]);
-      device_.resize(distinct_rows_[t], gradients_.keys[t].size() * tables_.sparse[t].dim);
-    }
+    name_rows(now_, model, batch);
   }
 
   /// From the servers; the dense weights only if this lane is to have its own.
   void pull(bool with_dense = true) {
-    std::vector<Handle> handles;
-    if (tables_.dense && with_dense) {
-      handles.push_back(client_.pull(*tables_.dense, dense(), &gradients_.seen.back()));
-    }
-    for (std::size_t t = 0; t < tables_.sparse.size(); ++t) {
-      handles.push_back(client_.pull(tables_.sparse[t], keys(t), rows(t), &gradients_.seen[t]));
-    }
-    for (auto& handle : handles) handle.wait();
+    ask(now_, with_dense);
+    now_.arrive();
     unfold(with_dense);
+  }
+
+  /// Asks for what the next batch needs, and does not wait: take_ahead() is open() and pull() for it.
+  template <class Model, class Batch>
+  void ask_ahead(Model const& model, Batch const& batch) {
+    name_rows(ahead_, model, batch);
+    ask(ahead_, true);
+  }
+  [[nodiscard]] bool has_ahead() const noexcept { return !ahead_.pulls.empty(); }
+  /// Forgets it, when there will be no next step.
+  void drop_ahead() noexcept { ahead_.pulls.clear(); }
+  void take_ahead() {
+    std::swap(now_, ahead_);
+    now_.arrive();
+    unfold();
   }
 
   /// After rows() and dense() were filled otherwise.
   void unfold(bool with_dense = true) {
-    if (with_dense && tables_.dense) device_.upload(dense_);
+    if (with_dense && tables_.dense) device_.upload(now_.dense);
     for (std::size_t t = 0; t < tables_.sparse.size(); ++t) {
       auto const dim = tables_.sparse[t].dim;
-      device_.upload(distinct_rows_[t]);
-      device_.resize(rows_[t], index_[t].index().size() * dim);
-      device_.gather(distinct_rows_[t], index_[t].index(), dim, rows_[t]);
+      auto const& index = now_.index[t].index();
+      device_.upload(now_.rows[t]);
+      device_.resize(rows_[t], index.size() * dim);
+      device_.gather(now_.rows[t], index, dim, rows_[t]);
     }
   }
 
@@ -77,23 +79,23 @@ class TrainerLane {
   double compute(Model& model, Batch const& batch, std::span<float const> dense) {
     std::vector<std::span<float>> row_gradients;
     for (std::size_t t = 0; t < tables_.sparse.size(); ++t) {
-      device_.resize(row_gradients_[t], index_[t].index().size() * tables_.sparse[t].dim);
+      device_.resize(row_gradients_[t], now_.index[t].index().size() * tables_.sparse[t].dim);
       device_.zero(row_gradients_[t]);
       row_gradients.push_back(device_.view(row_gradients_[t]));
     }
-    device_.resize(gradients_.dense_gradient, tables_.dense_size());
-    device_.zero(gradients_.dense_gradient);
+    device_.resize(now_.gradients.dense_gradient, tables_.dense_size());
+    device_.zero(now_.gradients.dense_gradient);
     auto const rows = row_views();
-    StepView const view{dense, device_.view(gradients_.dense_gradient), rows, row_gradients};
+    StepView const view{dense, device_.view(now_.gradients.dense_gradient), rows, row_gradients};
     double const loss = model.gradients(batch, view);
     for (std::size_t t = 0; t < tables_.sparse.size(); ++t) {
       auto const dim = tables_.sparse[t].dim;
-      device_.resize(gradients_.row_gradients[t], keys(t).size() * dim);
-      device_.zero(gradients_.row_gradients[t]);
-      device_.scatter_add(row_gradients_[t], index_[t].index(), dim, gradients_.row_gradients[t]);
-      device_.download(gradients_.row_gradients[t]);
+      device_.resize(now_.gradients.row_gradients[t], keys(t).size() * dim);
+      device_.zero(now_.gradients.row_gradients[t]);
+      device_.scatter_add(row_gradients_[t], now_.index[t].index(), dim, now_.gradients.row_gradients[t]);
+      device_.download(now_.gradients.row_gradients[t]);
     }
-    device_.download(gradients_.dense_gradient);
+    device_.download(now_.gradients.dense_gradient);
     return loss;
   }
 
@@ -125,32 +127,71 @@ class TrainerLane {
     }
   }
 
-  [[nodiscard]] std::span<Key const> keys(std::size_t t) const { return gradients_.keys[t]; }
-  [[nodiscard]] std::span<float> rows(std::size_t t) { return device_.staging(distinct_rows_[t]); }
-  [[nodiscard]] std::span<float> dense() { return device_.staging(dense_); }
-  [[nodiscard]] std::span<float const> dense_view() { return device_.view(dense_); }
+  [[nodiscard]] std::span<Key const> keys(std::size_t t) const { return now_.gradients.keys[t]; }
+  [[nodiscard]] std::span<float> rows(std::size_t t) { return device_.staging(now_.rows[t]); }
+  [[nodiscard]] std::span<float> dense() { return device_.staging(now_.dense); }
+  [[nodiscard]] std::span<float const> dense_view() { return device_.view(now_.dense); }
   [[nodiscard]] std::vector<std::span<float const>> row_views() {
     std::vector<std::span<float const>> views;
     for (auto& rows : rows_) views.emplace_back(device_.view(rows));
     return views;
   }
-  [[nodiscard]] Flight<DeviceChoice>& gradients() { return gradients_; }
+  [[nodiscard]] Flight<DeviceChoice>& gradients() { return now_.gradients; }
   [[nodiscard]] std::span<float const> row_gradients(std::size_t t) {
-    return device_.staging(gradients_.row_gradients[t]);
+    return device_.staging(now_.gradients.row_gradients[t]);
   }
-  [[nodiscard]] std::span<float const> dense_gradient() { return device_.staging(gradients_.dense_gradient); }
+  [[nodiscard]] std::span<float const> dense_gradient() { return device_.staging(now_.gradients.dense_gradient); }
 
   std::uint64_t steps = 0;  ///< that this thread has finished
 
  private:
   using Floats = typename DeviceChoice::Floats;
 
-  Flight<DeviceChoice> take_gradients() {
-    auto taken = std::move(gradients_);
-    gradients_ = spare();
-    gradients_.shape(tables_);
-    return taken;
+  /// What a step on one batch begins with.
+  struct Inputs {
+    std::vector<KeyIndex> index{};
+    std::vector<Floats> rows{};  ///< of the distinct keys
+    Floats dense{};
+    Flight<DeviceChoice> gradients{};  ///< names the keys, and will take the gradients
+    std::vector<Handle> pulls{};       ///< last: they wait for the network when it ends early
+
+    void shape(ModelTables const& tables, DeviceChoice& device) {
+      index.resize(tables.sparse.size());
+      rows.resize(tables.sparse.size());
+      device.resize(dense, tables.dense_size());
+      gradients.shape(tables);
+    }
+
+    void arrive() {
+      for (auto& pull : pulls) pull.wait();
+      pulls.clear();
+    }
+  };
+
+  template <class Model, class Batch>
+  void name_rows(Inputs& inputs, Model const& model, Batch const& batch) {
+    auto& gradients = inputs.gradients;
+    gradients.shape(tables_);
+    gradients.examples = static_cast<std::uint32_t>(batch.size());
+    for (std::size_t t = 0; t < tables_.sparse.size(); ++t) {
+      inputs.index[t].build(model.keys(batch, t), gradients.keys[t]);
+      device_.resize(inputs.rows[t], gradients.keys[t].size() * tables_.sparse[t].dim);
+    }
   }
+
+  void ask(Inputs& inputs, bool with_dense) {
+    auto& seen = inputs.gradients.seen;
+    inputs.pulls.clear();
+    if (tables_.dense && with_dense) {
+      inputs.pulls.push_back(client_.pull(*tables_.dense, device_.staging(inputs.dense), &seen.back()));
+    }
+    for (std::size_t t = 0; t < tables_.sparse.size(); ++t) {
+      inputs.pulls.push_back(
+          client_.pull(tables_.sparse[t], inputs.gradients.keys[t], device_.staging(inputs.rows[t]), &seen[t]));
+    }
+  }
+
+  Flight<DeviceChoice> take_gradients() { return std::exchange(now_.gradients, spare()); }
 
   /// Memory of a push that has arrived, or new.
   Flight<DeviceChoice> spare() {
@@ -188,12 +229,10 @@ class TrainerLane {
   ModelTables const& tables_;
   MergeRules rules_;
   DeviceChoice device_;
-  std::vector<KeyIndex> index_;
   KeyIndex merge_index_;
-  std::vector<Floats> distinct_rows_, rows_, row_gradients_;
-  Floats dense_;
+  std::vector<Floats> rows_, row_gradients_;  ///< one for every key of the batch
   std::vector<Flight<DeviceChoice>> spares_;
-  Flight<DeviceChoice> gradients_;
+  Inputs now_, ahead_;
   std::deque<Flight<DeviceChoice>> queue_;
   std::deque<Flight<DeviceChoice>> under_way_;  // last: its handles wait for the network
 };
