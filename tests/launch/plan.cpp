@@ -20,6 +20,13 @@ TEST(LaunchPlan, RanksServersBeforeTrainers) {
   EXPECT_EQ(members_of(two_hosts()), expected);
 }
 
+TEST(LaunchPlan, RunsAllMembersHereUnlessItSaysWhich) {
+  auto plan = two_hosts();
+  EXPECT_EQ(members_here(plan), members_of(plan));
+  plan.here = {{JobRole::server, 1}};
+  EXPECT_EQ(members_here(plan), plan.here);
+}
+
 TEST(LaunchPlan, FindsAMembersOwnEndpoint) {
   EXPECT_EQ(to_string(endpoint_of(two_hosts(), {JobRole::server, 1})), "10.0.0.10:36000");
   EXPECT_EQ(to_string(endpoint_of(two_hosts(), {JobRole::trainer, 0})), "10.0.0.1:36001");

@@ -53,6 +53,8 @@ TEST(Report, NamesTheFirstFailureInASentence) {
 TEST(Report, NamesOtherEnds) {
   auto report = failed_job();
   report.first_failure.reset();
+  report.failed_elsewhere = "trainer 3 on 10.0.0.2 ended with exit code 7";
+  EXPECT_EQ(cause_of(report), report.failed_elsewhere);
   report.outcome = Outcome::interrupted;
   report.exit_code = 130;
   EXPECT_EQ(cause_of(report), "the job was stopped by SIGINT after 3.5 s");

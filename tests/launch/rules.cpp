@@ -228,6 +228,23 @@ TEST(EndingRules, ATrainerThatComesBackElsewhereStartsTheirGraceAnew) {
   EXPECT_EQ(job.next(2500), Action::terminate);
 }
 
+TEST(EndingRules, AFailureOnAnotherNodeEndsTheMembersHereWithItsCode) {
+  Job job;
+  job.rules.failed_elsewhere(7);
+  EXPECT_EQ(job.next(0), Action::terminate);
+  EXPECT_EQ(job.rules.outcome(), Outcome::failed);
+  EXPECT_EQ(job.rules.exit_code(), 7);
+  EXPECT_FALSE(job.rules.first_failure());
+}
+
+TEST(EndingRules, AFailureOnAnotherNodeIsNotTheCauseOfAnEarlierOneHere) {
+  Job job;
+  job.end({{2, code(9)}});
+  job.rules.failed_elsewhere(7);
+  EXPECT_EQ(job.rules.exit_code(), 9);
+  EXPECT_EQ(job.rules.first_failure(), 2U);
+}
+
 TEST(EndingRules, NothingIsWaitedForWhenNobodyIsLeftHere) {
   Job job;
   job.rules.trainers_elsewhere(true);

@@ -22,7 +22,8 @@ struct LaunchPlan {
   std::filesystem::path log_dir = "log";
   std::vector<Endpoint> servers;
   std::vector<Endpoint> trainers;
-  Endpoint gloo;  ///< where Paddle's own barrier may listen; prdist does not use it
+  std::vector<JobMember> here;  ///< those that this node runs, in rank order; all of them when empty
+  Endpoint gloo;                ///< where Paddle's own barrier may listen; prdist does not use it
 };
 
 /// Every member in rank order: servers, then trainers.
@@ -32,6 +33,11 @@ struct LaunchPlan {
   for (std::size_t i = 0; i < plan.servers.size(); ++i) members.push_back({JobRole::server, i});
   for (std::size_t i = 0; i < plan.trainers.size(); ++i) members.push_back({JobRole::trainer, i});
   return members;
+}
+
+/// What this node runs of it.
+[[nodiscard]] inline std::vector<JobMember> members_here(LaunchPlan const& plan) {
+  return plan.here.empty() ? members_of(plan) : plan.here;
 }
 
 [[nodiscard]] inline Endpoint const& endpoint_of(LaunchPlan const& plan, JobMember const& member) {

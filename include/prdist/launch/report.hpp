@@ -39,6 +39,7 @@ struct JobReport {
   double seconds = 0;
   std::vector<MemberReport> members;         ///< by rank
   std::optional<std::size_t> first_failure;  ///< a rank
+  std::string failed_elsewhere{};            ///< the cause, when it is a failure on another node
 };
 
 namespace detail {
@@ -90,7 +91,8 @@ namespace detail {
     }
     case Outcome::failed: break;
   }
-  auto const& first = report.members.at(report.first_failure.value());
+  if (!report.first_failure) return report.failed_elsewhere;
+  auto const& first = report.members.at(*report.first_failure);
   auto const ending = first.ending.value_or(Ending{});
   auto const how = ending.signal != 0 ? concat("was killed by ", signal_name(ending.signal))
                                       : concat("ended with exit code ", ending.code);

@@ -5,6 +5,7 @@
 //   every trainer exits 0          servers may end by themselves for server_grace, then they are ended: success
 //   any member fails               the others are ended; the code is the first failure's, 128+n for signal n
 //   a member has lost its peer     (code 75) whoever caused that has a moment to end with its own code, which counts
+//   a member fails on another node all are ended; the code is that failure's
 //   Ctrl-C, SIGTERM, SIGHUP        all are ended; the code is 128+n
 //   the time limit passes          all are ended; the code is 124
 //   "are ended"                    SIGTERM, and SIGKILL after grace or at the next signal
@@ -89,6 +90,13 @@ class EndingRules {
     }
     outcome_ = Outcome::interrupted;
     exit_code_ = 128 + signal;
+  }
+
+  /// A member on another node was the first to fail, with this code. Later than a failure here it changes nothing.
+  void failed_elsewhere(int code) {
+    if (ending_ || outcome_ != Outcome::succeeded) return;
+    outcome_ = Outcome::failed;
+    exit_code_ = code;
   }
 
   /// Whether trainers of the job still train on other nodes: until they have finished, servers here are not done.

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstddef>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,12 @@ class Supervisor {
   /// As EndingRules::trainers_elsewhere().
   void trainers_elsewhere(bool busy) noexcept { rules_.trainers_elsewhere(busy); }
 
+  /// As EndingRules::failed_elsewhere(); `what` is the sentence that the report gives as the cause.
+  void failed_elsewhere(int code, std::string what) {
+    if (!rules_.ending() && rules_.outcome() == Outcome::succeeded) elsewhere_ = std::move(what);
+    rules_.failed_elsewhere(code);
+  }
+
   [[nodiscard]] EndingRules const& rules() const noexcept { return rules_; }
   [[nodiscard]] std::vector<MemberReport> const& members() const noexcept { return members_; }
   [[nodiscard]] std::chrono::duration<double> elapsed() const { return Clock::now() - start_; }
@@ -69,6 +76,7 @@ class Supervisor {
     report.seconds = elapsed().count();
     report.members = members_;
     report.first_failure = rules_.first_failure();
+    report.failed_elsewhere = elsewhere_;
     return report;
   }
 
@@ -130,6 +138,7 @@ class Supervisor {
   std::vector<MemberReport> members_;
   SignalSource signals_;
   EndingRules rules_;
+  std::string elsewhere_;
   std::set<pid_t> told_;  ///< groups and processes that have had their SIGTERM
 };
 

@@ -45,7 +45,7 @@ class JobView {
 
   /// A quiet view shows nothing but the report of a job that did not succeed.
   JobView(LaunchPlan plan, Console& console, bool quiet)
-      : plan_(std::move(plan)), console_(console), quiet_(quiet), replicas_(members_of(plan_).size()) {}
+      : plan_(std::move(plan)), console_(console), quiet_(quiet), replicas_(members_here(plan_).size()) {}
 
   /// Before the members start.
   void ready() {
@@ -59,13 +59,14 @@ class JobView {
     info(concat("Watching Pod: ", plan_.pod_name, ", replicas ", replicas_, ", status running"));
     info(concat("Servers ", plan_.servers.size(), ", trainers ", plan_.trainers.size(), ", logs in ",
                 plan_.log_dir.string()));
-    if (!quiet_) tail_.emplace(log_path(plan_, {JobRole::trainer, 0}));
+    if (!quiet_ && runs_here({JobRole::trainer, 0})) tail_.emplace(log_path(plan_, {JobRole::trainer, 0}));
   }
 
   /// Between two steps of the supervisor.
   void refresh(Supervisor const& supervisor) {
     if (quiet_) return;
-    if (!console_.congested()) tail_->poll([&](std::string_view line) { console_.out(concat(trainer_prefix, line)); });
+    if (tail_ && !console_.congested())
+      tail_->poll([&](std::string_view line) { console_.out(concat(trainer_prefix, line)); });
     if (supervisor.rules().ending() && !std::exchange(told_of_ending_, true)) {
       info(ending_note(supervisor.report()));
       shown_ = {};
@@ -120,6 +121,7 @@ class JobView {
     switch (report.outcome) {
       case Outcome::succeeded: return concat("Trainers completed, but not all processes ended: ", rest);
       case Outcome::failed:
+        if (!report.first_failure) return concat(report.failed_elsewhere, ": ", rest);
         return concat(to_string(report.members.at(*report.first_failure).member), " failed: ", rest);
       case Outcome::interrupted: return concat(signal_name(report.exit_code - 128), ": ", rest);
       case Outcome::timed_out: return concat("The time limit has passed: ", rest);
@@ -136,14 +138,21 @@ class JobView {
     return summary_of(trainers, std::chrono::duration<double>(seconds));
   }
 
-  /// "servers 2/2 up, trainers 1/2 up".
+  [[nodiscard]] bool runs_here(JobMember const& member) const {
+    auto const here = members_here(plan_);
+    return std::ranges::find(here, member) != here.end();
+  }
+
+  /// "servers 2/2 up, trainers 1/2 up", of this node.
   [[nodiscard]] std::string states_of(Supervisor const& supervisor) const {
     auto const up = [&](JobRole role) {
       return std::ranges::count_if(supervisor.members(),
                                    [&](auto const& each) { return each.member.role == role && !each.ending; });
     };
-    return concat("servers ", up(JobRole::server), '/', plan_.servers.size(), " up, trainers ", up(JobRole::trainer),
-                  '/', plan_.trainers.size(), " up");
+    auto const here = members_here(plan_);
+    return concat("servers ", up(JobRole::server), '/', std::ranges::count(here, JobRole::server, &JobMember::role),
+                  " up, trainers ", up(JobRole::trainer), '/',
+                  std::ranges::count(here, JobRole::trainer, &JobMember::role), " up");
   }
 
   static constexpr std::string_view trainer_prefix = "[trainer 0] ";
