@@ -62,6 +62,7 @@ prdist_component(prdist
     include/prdist/fleet/options.hpp
     include/prdist/fleet/roles.hpp
     include/prdist/fleet/run_main.hpp
+    include/prdist/fleet/split_step.hpp
     include/prdist/fleet/trainer_lane.hpp
     include/prdist/optim/adadelta.hpp
     include/prdist/optim/adagrad.hpp

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include <prdist/checkpoint/directory.hpp>
+#include <prdist/checkpoint/part_reader.hpp>
 #include <prdist/strategy/sync.hpp>
 
 #include "../support/cluster.hpp"
@@ -230,6 +231,54 @@ TEST_F(Checkpoints, RememberAWorkerThatHadFinished) {
   auto const alone = run<Sync>(job);
   EXPECT_EQ(second.dense, alone.dense);
   EXPECT_EQ(second.rows, alone.rows);
+}
+
+// The damage is in the last block, so that rows of the damaged checkpoint are in the tables before it shows.
+void damage_last_block(Checkpoint const& checkpoint) {
+  auto const path = checkpoint.part_path(checkpoint.manifest.parts.back());
+  PartReader const part(path);
+  auto const at = part.blocks().back().offset + sizeof(PartBlock);
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(at));
+  auto const byte = static_cast<char>(file.get() ^ 1);
+  file.seekp(static_cast<std::streamoff>(at));
+  file.put(byte);
+  ASSERT_TRUE(file.flush());
+}
+
+TEST_F(Checkpoints, WithADamagedBlockArePassedOverForTheOneBefore) {
+  Job job;
+  job.rule = Adagrad{.rate = 0.1F};
+  auto const alone = run<Sync>(job);
+  fs::remove_all(directory);
+  job.options.every = 5;
+  job.stop_at = 12;
+  EXPECT_TRUE(run<Sync>(job).stopped);
+  auto const newest = latest(directory);
+  ASSERT_TRUE(newest);
+  auto const before = latest(directory, newest->manifest.pass);
+  ASSERT_TRUE(before);
+  ASSERT_LT(before->manifest.step, newest->manifest.step);
+  damage_last_block(*newest);
+  job.stop_at.reset();
+  job.servers = 3;
+  auto const last = run<Sync>(job);
+  EXPECT_EQ(last.steps.at(0), 20 - before->manifest.step);
+  EXPECT_EQ(last.dense, alone.dense);
+  EXPECT_EQ(last.rows, alone.rows);
+}
+
+TEST_F(Checkpoints, AllDamagedAreAnErrorAndNoNewBeginning) {
+  Job job;
+  job.workers = 1;
+  job.stopper = 0;
+  job.stop_at = 3;
+  EXPECT_TRUE(run<Sync>(job).stopped);
+  damage_last_block(latest(directory).value());
+  job.stop_at.reset();
+  auto const error = thrown([&] { run<Sync>(job); });
+  EXPECT_EQ(error.code(), Errc::checkpoint_missing);
+  EXPECT_TRUE(holds(error.what(), "has checkpoints and none of them can be loaded"));
 }
 
 TEST_F(Checkpoints, AnotherNumberOfWorkersIsRefused) {

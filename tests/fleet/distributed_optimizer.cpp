@@ -263,6 +263,27 @@ TYPED_TEST(EveryStrategy, PausesWithEverythingOnTheServers) {
   });
 }
 
+// A pause may become due at any moment, also between a thread's look and its taking of a batch.
+TYPED_TEST(EveryStrategy, APauseAtAnyMomentCostsNoBatch) {
+  for (int moment = 1; moment <= 12; ++moment) {
+    spawn<Strategy<TypeParam>, Transport<Memory>>(1, 1, quick_options(), [moment](auto& fleet) {
+      auto optimizer = fleet.distributed_optimizer(Sgd{.rate = 0.01F});
+      fleet.init_worker();
+      int asked = 0, paused = 0;
+      std::size_t trained = 0;
+      TrainOptions train;
+      train.pause_due = [&] { return ++asked == moment; };
+      train.pause = [&] { ++paused; };
+      optimizer.train(
+          Product{}, batches(0, 6, 8), [&](double, std::size_t) { ++trained; }, train);
+      EXPECT_EQ(trained, 6U) << "due at question " << moment;
+      EXPECT_LE(paused, 1);
+      optimizer.finish();
+      fleet.stop_worker();
+    });
+  }
+}
+
 TYPED_TEST(EveryStrategy, WhatAReaderThrowsEndsTheTrainingOfAllThreads) {
   spawn<Strategy<TypeParam>, Transport<Memory>>(1, 1, quick_options(), [](auto& fleet) {
     auto optimizer = fleet.distributed_optimizer(Sgd{.rate = 0.01F});

@@ -263,6 +263,23 @@ TEST(Engine, LoadSaysWhatDoesNotFit) {
   EXPECT_EQ(load(engine, block), "prdist[table.unknown] table 7 was not declared to this server");
 }
 
+TEST(Engine, ClearTakesTheRowsOfTheTablesItIsTold) {
+  Trained const trained;
+  Engine engine(Placement(1), 0, 2, 1);
+  for (TableId const table : {1U, 2U}) {
+    EXPECT_EQ(apply(engine, DeclareSparse{table, {.name = concat(table), .dim = 1}}), "");
+    auto push = push_of(0, trained.keys, trained.gradients);
+    push.table = table;
+    EXPECT_EQ(apply(engine, push), "");
+  }
+  auto const before = pull(engine, 2, trained.keys);
+  std::promise<void> done;
+  engine.clear({1}, [&](Error const*) { done.set_value(); });
+  done.get_future().get();
+  EXPECT_EQ(pull(engine, 1, trained.keys), std::vector<float>(trained.keys.size()));
+  EXPECT_EQ(pull(engine, 2, trained.keys), before);
+}
+
 TEST(Engine, AShrinkGoesThroughAllRowsBesideOtherRequests) {
   Trained const trained;
   for (unsigned const threads : {0U, 2U}) {

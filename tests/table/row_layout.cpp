@@ -30,3 +30,13 @@ TEST(RowLayout, HalfTheWeightsAndStatisticsBehindTheState) {
 TEST(RowLayout, ScoreWeighsShowsWithoutClickAndClicks) {
   EXPECT_FLOAT_EQ(score_of({.nonclick_weight = 0.1F, .click_weight = 2}, 10, 3), 0.7F + 6);
 }
+
+TEST(RowLayout, WeightsOfAnySizeAreCopied) {
+  for (std::size_t const dim : {1U, 8U, 9U, 16U, 32U, 100U}) {
+    std::vector<float> row(2 * dim), out(dim + 1, -1.0F);
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<float>(i);
+    copy_weights(out.data(), row.data(), dim * sizeof(float));
+    for (std::size_t i = 0; i < dim; ++i) EXPECT_EQ(out[i], row[i]) << dim;
+    EXPECT_EQ(out[dim], -1.0F) << dim;
+  }
+}

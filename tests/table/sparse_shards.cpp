@@ -171,6 +171,23 @@ TEST(SparseShards, ForEachVisitsEveryRowWithItsState) {
   EXPECT_TRUE(model.rows.empty());
 }
 
+TEST(SparseShards, AfterClearEveryKeyBeginsAnew) {
+  Arena arena;
+  SparseShards shards(arena, spec_of(2), every_shard());
+  SparseShards const fresh(arena, spec_of(2), every_shard());
+  Random random(4);
+  auto const keys = random_keys(random, 3000, 1000);
+  shards.push(keys, random.numbers(keys.size() * 2));
+  std::vector<float> rows(keys.size() * 2), first(rows.size());
+  fresh.pull(keys, first);
+  shards.pull(keys, rows);
+  EXPECT_NE(rows, first);
+  shards.clear();
+  EXPECT_EQ(shards.rows(), 0U);
+  shards.pull(keys, rows);
+  EXPECT_EQ(rows, first);
+}
+
 TEST(SparseShards, AGatheredStepIsOneUpdateByTheWeightedSum) {
   Arena arena;
   SparseShards shards(arena, spec_of(2, Adagrad{.rate = 1}), every_shard());

@@ -66,6 +66,25 @@ inline void load(Client& client, Checkpoint const& checkpoint) {
   (void)client.wait_for_work();
 }
 
+/// Loads the newest checkpoint in `directory` of which every block is sound, after `check` has not refused it: damage
+/// inside a block shows only when it is read. Nothing when none is left.
+template <class Check>
+[[nodiscard]] std::optional<Checkpoint> load_latest(Client& client, std::string const& directory, Check&& check) {
+  auto below = ~std::uint64_t{0};
+  while (auto newest = latest(directory, below)) {
+    check(newest->manifest);
+    try {
+      load(client, *newest);
+      return newest;
+    } catch (Error const& error) {
+      if (error.code() != Errc::checkpoint_damaged) throw;
+      log(Level::error, "checkpoint ", pass_name(newest->manifest.pass), " is passed over: ", error.what());
+      below = newest->manifest.pass;
+    }
+  }
+  return std::nullopt;
+}
+
 /// Waits for every server's part and makes the checkpoint complete.
 [[nodiscard]] inline Checkpoint complete(Client& client, PendingCheckpoint& pending, Manifest manifest, bool keep) {
   std::uint32_t server = 0;
@@ -116,9 +135,8 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
   if (client_.options().trainer == 0) {
     try {
       remove_leftovers(options_.directory);
-      if (auto const newest = latest(options_.directory)) {
-        check_workers(newest->manifest);
-        detail::load(client_, *newest);
+      auto const check = [this](Manifest const& manifest) { check_workers(manifest); };
+      if (auto const newest = detail::load_latest(client_, options_.directory, check)) {
         text = concat("manifest\n", to_json(newest->manifest));
         log(Level::info, "resumed from ", newest->path, ", step ", newest->manifest.step);
       } else if (!passes_in(options_.directory).empty()) {
@@ -129,9 +147,7 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
         log(Level::info, options_.directory, " has no checkpoint: training begins anew");
       }
     } catch (Error const& error) {
-      failed = error.code() == Errc::checkpoint_damaged
-                   ? Error(error.code(), error.message(), " (move that folder away to resume from the one before it)")
-                   : error;
+      failed = error;
       text = concat("failed\n", failed->message());
     }
   }
@@ -305,12 +321,10 @@ PRDIST_DECL void Checkpointer::save(WorkerState const& state) {
 }
 
 PRDIST_DECL void load_checkpoint(Client& client, std::string const& path) {
-  auto const is_one = std::filesystem::exists(concat(path, "/manifest.json"));
-  auto const newest = is_one ? std::optional(open_checkpoint(path)) : latest(path);
-  if (!newest) {
+  if (std::filesystem::exists(concat(path, "/manifest.json"))) return detail::load(client, open_checkpoint(path));
+  if (!detail::load_latest(client, path, [](Manifest const&) {})) {
     throw Error(Errc::checkpoint_missing, path, ", has no complete checkpoint: save one first, or check the path");
   }
-  detail::load(client, *newest);
 }
 
 PRDIST_DECL std::string save_checkpoint(Client& client, std::string const& directory, std::string_view strategy) {

@@ -28,6 +28,7 @@
 #include <prdist/fleet/geo_copy.hpp>
 #include <prdist/fleet/model_tables.hpp>
 #include <prdist/fleet/options.hpp>
+#include <prdist/fleet/split_step.hpp>
 #include <prdist/fleet/trainer_lane.hpp>
 #include <prdist/trainer/client.hpp>
 #include <prdist/trainer/meeting.hpp>
@@ -96,7 +97,9 @@ class DistributedOptimizer {
     parts = std::clamp<std::size_t>(parts, 1, std::max<std::size_t>(1, batch.size()));
     while (lanes_.size() < parts) add_lane();
     if (!team_ || team_->size() != models.size()) team_ = std::make_unique<Team>(models.size());
-    SplitStep<Model, Batch> step(*this, models, batch, parts);
+    std::span<std::unique_ptr<LaneOf> const> const lanes(lanes_.data(), parts);
+    SplitStep<DeviceChoice, Model, Batch> step(lanes, *team_, models, batch,
+                                               [this](std::uint64_t ahead) { tick(0, ahead); });
     strategy_.step(step);
     return step.loss;
   }
@@ -215,64 +218,6 @@ class DistributedOptimizer {
     Batch const* following_;
   };
 
-  /// A step of all threads on one batch.
-  template <class Model, class Batch>
-  struct SplitStep final : Step {
-    SplitStep(DistributedOptimizer& self, std::span<Model> models, Batch const& batch, std::size_t parts)
-        : self_(self), models_(models), batch_(batch), losses_(parts) {
-      for (std::size_t part = 0; part < parts; ++part) {
-        auto const first = batch.size() * part / parts;
-        slices_.push_back(batch.slice(first, batch.size() * (part + 1) / parts - first));
-      }
-    }
-    void pull() override {
-      each_part([&](std::size_t part, Model& model) {
-        self_.lane_of(part).open(model, slices_[part]);
-        self_.lane_of(part).pull(part == 0);
-      });
-    }
-    void ask_ahead() override {}
-    void compute() override {
-      auto const dense = self_.lane_of(0).dense_view();
-      each_part([&](std::size_t part, Model& model) {
-        losses_[part] = self_.lane_of(part).compute(model, slices_[part], dense);
-      });
-      for (std::size_t part = 0; part < slices_.size(); ++part) {
-        loss += losses_[part] * static_cast<double>(slices_[part].size()) / static_cast<double>(batch_.size());
-      }
-    }
-    void push(std::size_t) override {
-      std::vector<Flight<DeviceChoice>*> parts;
-      for (std::size_t part = 0; part < slices_.size(); ++part) {
-        parts.push_back(&self_.lane_of(part).gradients());
-      }
-      self_.lane_of(0).push_merged(parts);
-    }
-    void settle(std::size_t most) override { self_.lane_of(0).settle(most); }
-    void meet() override {
-      push(1);
-      settle(0);
-    }
-    void tick(std::uint64_t ahead) override { self_.tick(0, ahead); }
-    void learn() override {}
-    void exchange(std::size_t) override {}
-    double loss = 0;
-
-   private:
-    template <class Work>
-    void each_part(Work const& work) {
-      self_.team_->run([&](std::size_t thread) {
-        for (auto part = thread; part < slices_.size(); part += models_.size()) work(part, models_[thread]);
-      });
-    }
-
-    DistributedOptimizer& self_;
-    std::span<Model> models_;
-    Batch const& batch_;
-    std::vector<Batch> slices_;
-    std::vector<double> losses_;
-  };
-
   [[nodiscard]] Client& client() {
     if (!client_) throw Error(Errc::job_state, "minimize() before init_worker(): call fleet.init_worker() first");
     return *client_;
@@ -330,10 +275,10 @@ class DistributedOptimizer {
     bool pausing = false;
     bool stopped = false;
     auto const must_pause = [&] { return pausing || (pausing = options.pause_due && options.pause_due()); };
-    // Nothing when a pause is due: whoever pauses has trained on all that it took.
-    auto const take = [&] {
+    // Ahead of a step nothing when a pause is due: whoever pauses has trained on all that it took.
+    auto const take = [&](bool ahead) {
       std::lock_guard const lock(mutex);
-      return stopped || must_pause() ? decltype(next()){} : next();
+      return stopped || (ahead && must_pause()) ? decltype(next()){} : next();
     };
     look_ = [&](std::size_t lane) {
       {
@@ -358,10 +303,10 @@ class DistributedOptimizer {
         for (;;) {
           if (!batch) {
             look_(lane);
-            batch = take();
+            batch = take(false);
           }
           if (!batch) break;
-          auto following = asks_ahead ? take() : decltype(next()){};
+          auto following = asks_ahead ? take(true) : decltype(next()){};
           auto const loss = minimize(own, *batch, lane, following ? &*following : nullptr);
           {
             std::lock_guard const lock(mutex);

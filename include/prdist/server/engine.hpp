@@ -108,6 +108,15 @@ class Engine {
     on_every_lane([block = std::move(block)](ShardGroup& group, std::size_t) { group.load(*block); }, std::move(done));
   }
 
+  /// Takes every row of these tables away, after what was asked for before.
+  void clear(std::vector<TableId> tables, Done done) {
+    on_every_lane(
+        [tables = std::move(tables)](ShardGroup& group, std::size_t) {
+          for (auto const table : tables) group.clear(table);
+        },
+        std::move(done));
+  }
+
   /// Makes the sink of one thread, on that thread.
   using MakeSink = std::function<std::unique_ptr<CutSink>(std::size_t lane)>;
 

@@ -30,7 +30,7 @@ class Saving {
   void keep_cut(Engine::Done done);
 
   /// Loads the rows of this server's shards from the checkpoint at `path` and those it builds on, in the background.
-  /// Its tables have been declared. @throws Error job.state
+  /// Its tables have been declared; the rows they had go. @throws Error job.state
   void load(std::string const& path);
 
   /// How far the last of these is.

@@ -92,8 +92,13 @@ PRDIST_DECL void Saving::load(std::string const& path) {
 PRDIST_DECL std::string Saving::load_rows(std::string const& path, std::atomic<std::uint64_t>& rows) {
   auto const chain = chain_of(open_checkpoint(path));
   check_tables(chain.back());
+  std::vector<TableId> tables;
+  for (auto const& table : chain.back().manifest.tables) tables.push_back(table_id(name_of(table.spec)));
   detail::LoadWindow window(8);
   try {
+    // The tables become what was saved: what an earlier load left behind, when it found damage, is not part of it.
+    window.enter();
+    engine_.clear(std::move(tables), [&](Error const* error) { window.leave(error); });
     for (auto const& checkpoint : chain) {
       for (auto const& part : checkpoint.manifest.parts) {
         PartReader const reader(checkpoint.part_path(part));

@@ -157,6 +157,11 @@ class ShardGroup {
     sink_.reset();
   }
 
+  /// Takes every row of a sparse table away; a dense one has none that could go.
+  void clear(TableId table) {
+    if (auto const it = sparse_.find(table); it != sparse_.end()) it->second.table.clear();
+  }
+
   /// Inserts or overwrites the rows of a block that belong to this group, or removes them when it says so.
   /// @throws Error table.unknown, table.shape, table.memory
   void load(RowBlock const& block) {

@@ -69,7 +69,7 @@ class SparseShards {
   void pull(std::span<Key const> keys, std::span<float> rows) const {
     if (codec_.expand == nullptr) {
       auto const bytes = spec_.dim * sizeof(float);
-      pull_by([bytes](float* out, float const* row) { copy(out, row, bytes); }, keys, rows);
+      pull_by([bytes](float* out, float const* row) { copy_weights(out, row, bytes); }, keys, rows);
     } else {
       pull_by([this](float* out, float const* row) { codec_.expand(halves(row), out, spec_.dim); }, keys, rows);
     }
@@ -153,6 +153,15 @@ class SparseShards {
       } else if (row) {
         erase(hash, key);
       }
+    }
+  }
+
+  /// Takes every row away.
+  void clear() {
+    for (auto& table : tables_.all()) {
+      doomed_.clear();
+      table.for_each([this](Key key, float const*) { doomed_.push_back(key); });
+      for (auto const key : doomed_) erase(hash_key(key), key);
     }
   }
 
@@ -364,16 +373,6 @@ class SparseShards {
     return row;
   }
 
-  static void copy(float* out, float const* row, std::size_t bytes) noexcept {
-    switch (bytes) {  // constants become a few moves; the library call costs as much as the row
-      case 32: std::memcpy(out, row, 32); break;
-      case 36: std::memcpy(out, row, 36); break;
-      case 64: std::memcpy(out, row, 64); break;
-      case 128: std::memcpy(out, row, 128); break;
-      default: std::memcpy(out, row, bytes);
-    }
-  }
-
   SparseSpec spec_;
   RowKernel kernel_;
   std::uint64_t stream_;
@@ -392,7 +391,7 @@ class SparseShards {
   Sweep sweep_{0, shard_count, 0};
   std::pair<std::size_t, std::size_t> hand_{0, 0};  ///< table and segment where rows were last evicted
   RowMerger merger_;
-  // Work space, kept for its memory: a row in floats, keys that a shrink takes away.
+  // Work space, kept for its memory: a row in floats, keys that are taken away.
   std::vector<float> scratch_;
   std::vector<Key> doomed_;
 };
