@@ -2,21 +2,30 @@
 prdist_component(prdist
   HEADERS
     include/prdist/checkpoint/chain_reader.hpp
+    include/prdist/checkpoint/dense_values.hpp
     include/prdist/checkpoint/directory.hpp
     include/prdist/checkpoint/export_npz.hpp
     include/prdist/checkpoint/files.hpp
+    include/prdist/checkpoint/from_paddle.hpp
     include/prdist/checkpoint/layout_difference.hpp
     include/prdist/checkpoint/manifest.hpp
     include/prdist/checkpoint/npz_writer.hpp
     include/prdist/checkpoint/paddle_dense.hpp
+    include/prdist/checkpoint/paddle_export.hpp
+    include/prdist/checkpoint/paddle_import.hpp
     include/prdist/checkpoint/paddle_sparse.hpp
     include/prdist/checkpoint/paddle_text.hpp
     include/prdist/checkpoint/paddle_v2.hpp
+    include/prdist/checkpoint/paddle_variables.hpp
     include/prdist/checkpoint/part_format.hpp
     include/prdist/checkpoint/part_reader.hpp
     include/prdist/checkpoint/part_writer.hpp
     include/prdist/checkpoint/pending.hpp
+    include/prdist/checkpoint/row_weights.hpp
+    include/prdist/checkpoint/shard_blocks.hpp
     include/prdist/checkpoint/text_writer.hpp
+    include/prdist/checkpoint/to_paddle.hpp
+    include/prdist/checkpoint/v2_tables.hpp
     include/prdist/checkpoint/zip_writer.hpp
     include/prdist/concepts/device.hpp
     include/prdist/concepts/model.hpp

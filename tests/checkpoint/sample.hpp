@@ -18,7 +18,8 @@
 namespace prdist {
 
 inline SparseSpec embedding() {
-  return {.name = "embedding", .dim = 2, .optimizer = Adagrad{}, .init = Initializer::uniform(-0.5F, 0.5F), .seed = 42};
+  return {
+      .name = "embedding", .dim = 2, .optimizer = RowAdagrad{}, .init = Initializer::uniform(-0.5F, 0.5F), .seed = 42};
 }
 
 inline DenseSpec dense() {

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include <prdist/checkpoint/chain_reader.hpp>
+#include <prdist/checkpoint/dense_values.hpp>
 #include <prdist/checkpoint/files.hpp>
 #include <prdist/checkpoint/npz_writer.hpp>
+#include <prdist/checkpoint/row_weights.hpp>
 #include <prdist/core/error.hpp>
-#include <prdist/table/half.hpp>
-#include <prdist/table/placement.hpp>
 #include <prdist/table/row_layout.hpp>
 #include <prdist/table/spec.hpp>
 
@@ -66,40 +66,13 @@ class NpzExport {
   }
 
   void add(DenseSpec const& spec) {
-    std::vector<float> values(spec.size());
-    std::vector<bool> there(range_count(values.size()));
-    for_each_block(spec.name, [&](RowBlock const& block) {
-      for (std::size_t i = 0; i < block.keys.size(); ++i) {
-        auto const range = block.keys[i];
-        if (range >= there.size()) {
-          throw Error(Errc::checkpoint_damaged, "table '", spec.name, "' has ", there.size(),
-                      " ranges, and the checkpoint a row for range ", range, ": load an older checkpoint");
-        }
-        auto const length = range_length(values.size(), range);
-        check_row(spec.name, block, length * sizeof(float));
-        std::memcpy(values.data() + range * range_floats, block.rows.data() + i * block.row_bytes,
-                    length * sizeof(float));
-        there[range] = true;
-      }
-    });
-    if (auto const gap = std::ranges::find(there, false); gap != there.end()) {
-      throw Error(Errc::checkpoint_damaged, "table '", spec.name, "', range ", gap - there.begin(),
-                  " is in no part of the checkpoint: load an older checkpoint");
-    }
+    auto const values = read_dense(rows_, spec).columns[0];
     std::size_t first = 0;
     for (auto const& part : spec.parts) {
       // Two dense tables may have parts of one name.
       auto const name = names_.insert(part.name).second ? part.name : concat(spec.name, '.', part.name);
-      out_.add<float>(name, std::span(std::as_const(values)).subspan(first, part.size), {part.size});
+      out_.add<float>(name, std::span(values).subspan(first, part.size), {part.size});
       first += part.size;
-    }
-  }
-
-  static void read_weights(SparseSpec const& spec, std::byte const* row, float* out) {
-    if (spec.precision == Precision::fp32) {
-      std::memcpy(out, row, spec.dim * sizeof(float));
-    } else {
-      half_codec(spec.precision).expand(reinterpret_cast<std::uint16_t const*>(row), out, spec.dim);
     }
   }
 
