@@ -176,6 +176,7 @@ target_compile_options(prdist_prdist INTERFACE
 prdist_component(launch
   HEADERS
     include/prdist/launch/console.hpp
+    include/prdist/launch/daemon.hpp
     include/prdist/launch/descendants.hpp
     include/prdist/launch/ending.hpp
     include/prdist/launch/environment.hpp
