@@ -39,8 +39,11 @@ prdist_component(prdist
     include/prdist/core/error.hpp
     include/prdist/core/hash.hpp
     include/prdist/core/histogram.hpp
+    include/prdist/core/host_list.hpp
     include/prdist/core/log.hpp
     include/prdist/core/memory_limit.hpp
+    include/prdist/core/nics.hpp
+    include/prdist/core/port_layout.hpp
     include/prdist/core/runtime.hpp
     include/prdist/core/stop_signal.hpp
     include/prdist/core/text.hpp
@@ -72,6 +75,7 @@ prdist_component(prdist
     include/prdist/fleet/roles.hpp
     include/prdist/fleet/run_main.hpp
     include/prdist/fleet/split_step.hpp
+    include/prdist/fleet/standalone_server.hpp
     include/prdist/fleet/trainer_lane.hpp
     include/prdist/optim/adadelta.hpp
     include/prdist/optim/adagrad.hpp
@@ -97,8 +101,11 @@ prdist_component(prdist
     include/prdist/server/clocks.hpp
     include/prdist/server/cut_call.hpp
     include/prdist/server/engine.hpp
+    include/prdist/server/greeting.hpp
     include/prdist/server/lane.hpp
+    include/prdist/server/lobby.hpp
     include/prdist/server/meetings.hpp
+    include/prdist/server/port.hpp
     include/prdist/server/saving.hpp
     include/prdist/server/server.hpp
     include/prdist/server/trainers.hpp
@@ -156,6 +163,7 @@ prdist_component(prdist
     include/prdist/checkpoint/manifest.ipp
     include/prdist/fleet/checkpointer.ipp
     include/prdist/optim/kernel.ipp
+    include/prdist/server/lobby.ipp
     include/prdist/server/saving.ipp
     include/prdist/server/server.ipp
     include/prdist/server/session.ipp
@@ -185,6 +193,7 @@ target_compile_options(prdist_prdist INTERFACE
 prdist_component(launch
   HEADERS
     include/prdist/launch/console.hpp
+    include/prdist/launch/daemon.hpp
     include/prdist/launch/descendants.hpp
     include/prdist/launch/ending.hpp
     include/prdist/launch/environment.hpp

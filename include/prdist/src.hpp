@@ -9,6 +9,7 @@
 #include <prdist/checkpoint/manifest.ipp>
 #include <prdist/fleet/checkpointer.ipp>
 #include <prdist/optim/kernel.ipp>
+#include <prdist/server/lobby.ipp>
 #include <prdist/server/saving.ipp>
 #include <prdist/server/server.ipp>
 #include <prdist/table/spec_json.ipp>

@@ -228,3 +228,67 @@ TEST(Roles, WithoutAnArgumentTheProcessIsAsked) {
   EXPECT_EQ(roles_from_env().index, 1U);
   for (auto const& [each, value] : trainer("1").all) ::unsetenv(each.c_str());
 }
+
+namespace {
+
+// What seed documents of Paddle v2 export, on the second of two trainers.
+Variables v2() {
+  return {{{"PADDLE_INIT_USE_GPU", "False"},
+           {"PADDLE_INIT_TRAINER_COUNT", "1"},
+           {"PADDLE_INIT_PORT", "7164"},
+           {"PADDLE_INIT_PORTS_NUM", "2"},
+           {"PADDLE_INIT_PORTS_NUM_FOR_SPARSE", "3"},
+           {"PADDLE_INIT_NUM_GRADIENT_SERVERS", "2"},
+           {"PADDLE_INIT_TRAINER_ID", "1"},
+           {"PADDLE_INIT_PSERVERS", "10.0.0.1,10.0.0.2,10.0.0.1"}}};
+}
+
+}  // namespace
+
+TEST(Roles, APaddleV2TrainerIsUnderstood) {
+  auto const roles = roles_from_env(v2());
+  EXPECT_EQ(roles.role, Role::worker);
+  EXPECT_EQ(roles.index, 1U);
+  EXPECT_EQ(roles.workers, 2U);
+  EXPECT_EQ(roles.ports, (PortLayout{2, 3}));
+  EXPECT_EQ(roles.servers, (std::vector<Endpoint>{{"10.0.0.1", 7164}, {"10.0.0.2", 7164}, {"10.0.0.1", 7169}}));
+  EXPECT_EQ(roles_from_env(v2().with("TRAINING_ROLE", "TRAINER")).index, 1U);
+}
+
+TEST(Roles, PaddleV2sDefaultsAreThoseOfItsDocuments) {
+  auto const roles = roles_from_env(Variables{{{"PADDLE_INIT_PSERVERS", "127.0.0.1"}}});
+  EXPECT_EQ(roles.index, 0U);
+  EXPECT_EQ(roles.workers, 1U);
+  EXPECT_EQ(roles.ports, (PortLayout{1, 1}));
+  EXPECT_EQ(roles.servers, (std::vector<Endpoint>{{"127.0.0.1", 7164}}));
+}
+
+TEST(Roles, TheListOfEndpointsGoesBeforePaddleV2) {
+  auto both = trainer("0");
+  both.all.merge(v2().all);
+  auto const roles = roles_from_env(both);
+  EXPECT_EQ(roles.index, 0U);
+  EXPECT_EQ(roles.servers.front(), (Endpoint{"10.89.176.11", 36000}));
+  EXPECT_EQ(roles.ports, PortLayout{}) << "these servers have one port each";
+}
+
+TEST(Roles, WhatIsWrongInPaddleV2IsNamed) {
+  expect_refused(v2().without("PADDLE_INIT_TRAINER_ID"), Errc::config_missing, concat("PADDLE_INIT_TRAINER_ID", unset));
+  expect_refused(
+      v2().with("PADDLE_INIT_TRAINER_ID", "2"), Errc::config_contradiction,
+      "PADDLE_INIT_TRAINER_ID='2' but PADDLE_INIT_NUM_GRADIENT_SERVERS='2', which is the number of trainers: "
+      "ids run from 0 to 1");
+  expect_refused(v2().with("PADDLE_INIT_PORT", "0"), Errc::config_invalid,
+                 "PADDLE_INIT_PORT='0': a number from 1 to 65535 is expected");
+  expect_refused(v2().with("PADDLE_INIT_PORTS_NUM", "0"), Errc::config_invalid,
+                 "PADDLE_INIT_PORTS_NUM='0': a number from 1 to 1024 is expected");
+  expect_refused(
+      v2().with("PADDLE_INIT_PSERVERS", "h:7164"), Errc::config_invalid,
+      "PADDLE_INIT_PSERVERS='h:7164': 'h:7164' has a port: hosts stand there alone, their first port is given "
+      "apart");
+  expect_refused(v2().with("PADDLE_INIT_PSERVERS", ""), Errc::config_invalid,
+                 "PADDLE_INIT_PSERVERS='' is empty: give it a value");
+  expect_refused(v2().with("TRAINING_ROLE", "PSERVER"), Errc::config_contradiction,
+                 "TRAINING_ROLE='PSERVER' with PADDLE_INIT_PSERVERS and without PADDLE_PSERVERS_IP_PORT_LIST: start "
+                 "servers by prserver, or set the list");
+}

@@ -7,32 +7,10 @@
 #include <prdist/wire/hello.hpp>
 
 #include "../support/recorder.hpp"
+#include "../support/still_runtime.hpp"
 
 namespace prdist::test {
 namespace {
-
-/// Virtual time: nothing happens until a test moves it.
-class StillRuntime final : public Runtime {
- public:
-  TimePoint now() const override { return now_; }
-  void after(Duration delay, std::function<void()> call) override { calls_.emplace(now_ + delay, std::move(call)); }
-  bool wait(Gate& gate, TimePoint) override { return gate.is_open(); }
-
-  void advance(Duration by) {
-    auto const end = now_ + by;
-    while (!calls_.empty() && calls_.begin()->first <= end) {
-      now_ = calls_.begin()->first;
-      auto const call = std::move(calls_.begin()->second);
-      calls_.erase(calls_.begin());
-      call();
-    }
-    now_ = end;
-  }
-
- private:
-  TimePoint now_{};
-  std::multimap<TimePoint, std::function<void()>> calls_;
-};
 
 class ServerByHand : public ::testing::Test {
  protected:

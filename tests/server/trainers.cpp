@@ -52,3 +52,17 @@ TEST(ListOf, SeparatesByCommas) {
   EXPECT_EQ(list_of({3}), "3");
   EXPECT_EQ(list_of({0, 2, 5}), "0, 2, 5");
 }
+
+TEST(Trainers, HaveOneConnectionToEachPort) {
+  Trainers trainers(1);
+  EXPECT_EQ(trainers.join_link(0, 1, "x").error().message(),
+            "trainer 0 at x: a connection for port 1 of a trainer that is not here: the one for port 0 comes first");
+  EXPECT_FALSE(trainers.join_link(7, 1, "x"));
+  ASSERT_TRUE(trainers.join(0, "a"));
+  EXPECT_TRUE(trainers.join_link(0, 1, "a"));
+  EXPECT_TRUE(trainers.join_link(0, 2, "a"));
+  EXPECT_EQ(trainers.join_link(0, 1, "b").error().message(),
+            "trainer 0 at b: it is already connected to port 1: give each trainer its own id");
+  EXPECT_TRUE(trainers.lose(0));
+  EXPECT_FALSE(trainers.join_link(0, 3, "a"));
+}

@@ -243,5 +243,157 @@ TEST_F(ClientByHand, AfterLeavingEveryCallSaysSo) {
   client->leave();  // twice is once
 }
 
+/// Servers of several ports: what comes by which of them.
+class ClientOfManyPorts : public ::testing::Test {
+ protected:
+  struct Heard {
+    std::uint16_t port;
+    Kind kind;
+    TableId table;
+  };
+
+  void connect(PortLayout const& ports, std::uint32_t trainer = 0) {
+    for (std::uint16_t port = 1; port <= ports.total(); ++port) {
+      listeners.push_back(memory
+                              .listen({.endpoint = {"s", port}, .pages = {}},
+                                      [this, port](std::shared_ptr<Connection> const& connection) {
+                                        auto sink = std::make_shared<Recorder>();
+                                        sink->on_each = [this, port, weak = std::weak_ptr(connection)](
+                                                            Recorder::Frame const& frame) { hear(port, weak, frame); };
+                                        return sink;
+                                      })
+                              .value());
+    }
+    ClientOptions options;
+    options.servers = {{"s", 1}};
+    options.ports = ports;
+    options.trainer = trainer;
+    options.trainers = 4;
+    client.emplace(
+        runtime,
+        [this](Endpoint const& endpoint, std::shared_ptr<FrameSink> sink, Duration timeout) {
+          return memory.connect(endpoint, std::move(sink), timeout);
+        },
+        options);
+    client->connect();
+  }
+
+  void hear(std::uint16_t port, std::weak_ptr<Connection> const& weak, Recorder::Frame const& frame) {
+    {
+      std::lock_guard const lock(mutex);
+      heard.push_back({port, frame.header.kind, frame.header.table});
+      if (frame.header.kind == Kind::hello) hellos.push_back(hello_from_json(as_text(frame.payload)).value());
+    }
+    if (auto const alive = weak.lock()) {
+      auto const rows = frame.header.kind == Kind::pull_rows ? frame.payload.size() / 2 : 0;
+      FakeServer::reply(*alive, frame.header, std::vector<std::byte>(rows));
+    }
+  }
+
+  /// The ports by which frames of this kind came, in their order.
+  std::vector<int> ports_of(Kind kind, std::optional<TableId> table = {}) {
+    std::lock_guard const lock(mutex);
+    std::vector<int> ports;
+    for (auto const& each : heard) {
+      if (each.kind == kind && (!table || *table == each.table)) ports.push_back(each.port);
+    }
+    return ports;
+  }
+
+  SystemRuntime runtime;
+  Memory memory{std::make_shared<MemoryHub>()};
+  std::mutex mutex;
+  std::vector<Heard> heard;
+  std::vector<Hello> hellos;
+  std::vector<std::unique_ptr<Listener>> listeners;
+  std::optional<Client> client;
+};
+
+TEST_F(ClientOfManyPorts, ATablesRowsStayOnOneSparsePortAndEverythingElseOnDenseOnes) {
+  connect({1, 2});
+  ASSERT_EQ(hellos.size(), 3U);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(hellos[i].link, i) << "the first port comes first";
+    EXPECT_EQ(hellos[i].ports, (PortLayout{1, 2}));
+  }
+  std::vector<SparseRef> const tables{client->declare(SparseSpec{.name = "a", .dim = 1}),
+                                      client->declare(SparseSpec{.name = "b", .dim = 1}),
+                                      client->declare(SparseSpec{.name = "a", .dim = 1})};
+  auto const dense = client->declare(DenseSpec{.name = "d", .parts = {{"w", 4, {}}}});
+  std::vector<Key> const keys{1, 2, 3};
+  std::vector<float> rows(3), weights(4);
+  for (auto const& table : tables) {
+    client->push(table, keys, rows).wait();
+    client->pull(table, keys, rows).wait();
+    (void)client->changed(table);
+  }
+  client->push(dense, weights).wait();
+  client->barrier("b");
+  EXPECT_EQ(ports_of(Kind::push_rows), (std::vector<int>{2, 3, 2}));
+  EXPECT_EQ(ports_of(Kind::pull_rows), (std::vector<int>{2, 3, 2}));
+  EXPECT_EQ(ports_of(Kind::pull_changed), (std::vector<int>{2, 3, 2}));
+  EXPECT_EQ(ports_of(Kind::push_dense), (std::vector<int>{1}));
+  EXPECT_EQ(ports_of(Kind::declare), (std::vector<int>{1, 1, 1, 1}));
+  EXPECT_EQ(ports_of(Kind::meet), (std::vector<int>{1}));
+  client->leave();
+  EXPECT_EQ(ports_of(Kind::leave), (std::vector<int>{1}));
+}
+
+TEST_F(ClientOfManyPorts, TrainersBeginAtDifferentPorts) {
+  connect({2, 3}, 2);
+  auto const table = client->declare(SparseSpec{.name = "a", .dim = 1});
+  auto const dense = client->declare(DenseSpec{.name = "d", .parts = {{"w", 4, {}}}});
+  EXPECT_EQ(table.link, 4U);
+  EXPECT_EQ(dense.link, 0U);
+  client->leave();
+}
+
+// On one connection a goodbye comes after the pushes that were not waited for; on several it must as well.
+TEST_F(ClientOfManyPorts, TheGoodbyeComesWhenThePushesHaveArrived) {
+  connect({1, 1});
+  auto const table = client->declare(SparseSpec{.name = "a", .dim = 1});
+  std::vector<Key> const keys{1};
+  std::vector<float> const rows{1};
+  auto const push = client->push(table, keys, rows);
+  client->leave();
+  std::lock_guard const lock(mutex);
+  auto const at = [&](Kind kind) { return std::ranges::find(heard, kind, &Heard::kind) - heard.begin(); };
+  EXPECT_LT(at(Kind::push_rows), at(Kind::leave));
+  EXPECT_EQ(heard[static_cast<std::size_t>(at(Kind::leave)) - 1].kind, Kind::ping) << "asked whether it has arrived";
+}
+
+TEST_F(ClientOfManyPorts, APortThatNobodyListensOnIsNamed) {
+  listeners.push_back(memory
+                          .listen({.endpoint = {"t", 1}, .pages = {}},
+                                  [](std::shared_ptr<Connection> const& connection) {
+                                    auto sink = std::make_shared<Recorder>();
+                                    sink->on_each = [weak = std::weak_ptr(connection)](Recorder::Frame const& frame) {
+                                      if (auto const alive = weak.lock()) FakeServer::reply(*alive, frame.header, {});
+                                    };
+                                    return sink;
+                                  })
+                          .value());
+  ClientOptions options;
+  options.servers = {{"t", 1}};
+  options.ports = {1, 1};
+  options.wait_for_servers = std::chrono::milliseconds(10);
+  options.retry_every = std::chrono::milliseconds(5);
+  client.emplace(
+      runtime,
+      [this](Endpoint const& endpoint, std::shared_ptr<FrameSink> sink, Duration timeout) {
+        return memory.connect(endpoint, std::move(sink), timeout);
+      },
+      options);
+  std::string said;
+  try {
+    client->connect();
+  } catch (Error const& error) {
+    said = error.what();
+  }
+  EXPECT_TRUE(holds(said, "1 of 1 servers were not ready")) << said;
+  EXPECT_TRUE(holds(said, "t:2")) << said;
+  EXPECT_TRUE(holds(said, "compare PADDLE_INIT_PSERVERS, PADDLE_INIT_PORT and its ports_num")) << said;
+}
+
 }  // namespace
 }  // namespace prdist::test

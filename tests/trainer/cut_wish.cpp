@@ -44,3 +44,20 @@ TEST(CutWish, KnowsThatAServerEnds) {
   wish.hear(answer(0, 0, flag_stopped));
   EXPECT_TRUE(wish.job_stopped());
 }
+
+// A server of several ports answers on each of them.
+TEST(CutWish, AnAnswerThatWasOvertakenTakesNothingBack) {
+  CutWish wish;
+  Header late;
+  late.kind = Kind::reply;
+  late.remaining_ms = 2;
+  Header newer = late;
+  newer.flags = flag_stop;
+  Header older = late;
+  older.remaining_ms = 1;
+  wish.hear(newer);
+  wish.hear(late);
+  EXPECT_TRUE(wish.wanted()->stop);
+  wish.hear(older);
+  EXPECT_EQ(wish.wanted()->number, 2U);
+}

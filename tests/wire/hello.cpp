@@ -35,6 +35,22 @@ TEST(Hello, FieldsOfALaterReleaseAreOverlooked) {
             some_hello());
 }
 
+TEST(Hello, OfSeveralPortsItSaysWhichItIsFor) {
+  auto hello = some_hello();
+  hello.ports = {2, 1};
+  hello.link = 2;
+  EXPECT_EQ(to_json(hello), R"({"trainer":1,"trainers":4,"server":2,"servers":3,"release":"0.1.0",)"
+                            R"("dense_ports":2,"sparse_ports":1,"link":2})");
+  EXPECT_EQ(hello_from_json(to_json(hello)).value(), hello);
+  for (auto const* const wrong :
+       {R"("dense_ports":0,"sparse_ports":1,"link":0})", R"("dense_ports":1,"link":0})",
+        R"("dense_ports":1,"sparse_ports":1,"link":2})", R"("dense_ports":4294967295,"sparse_ports":2,"link":0})",
+        R"("dense_ports":1,"sparse_ports":1,"link":"x"})"}) {
+    auto const text = concat(R"({"trainer":1,"trainers":4,"server":2,"servers":3,"release":"0.1.0",)", wrong);
+    EXPECT_EQ(hello_from_json(text).error().message(), "the peer's hello does not say which port it is for") << text;
+  }
+}
+
 TEST(Hello, WhatIsWrongIsSaid) {
   struct Case {
     char const* text;

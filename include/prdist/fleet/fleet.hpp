@@ -167,6 +167,7 @@ class Fleet {
     if (client_) throw Error(Errc::job_state, "init_worker() was called already");
     ClientOptions options;
     options.servers = roles_.servers;
+    options.ports = roles_.ports;
     options.trainer = roles_.index;
     options.trainers = roles_.workers;
     options.deadline = options_.deadline;

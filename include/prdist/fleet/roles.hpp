@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who this process is, from Paddle's environment variables or given in code. docs/launch_contract.md has the rules;
-// whatever is wrong or missing is one error that names the variable and its value.
+// whatever is wrong or missing is one error that names the variable and its value. Trainers understand Paddle v2's
+// variables (PADDLE_INIT_*) too.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,8 @@
 #include <prdist/core/endpoint.hpp>
 #include <prdist/core/environment.hpp>
 #include <prdist/core/error.hpp>
+#include <prdist/core/host_list.hpp>
+#include <prdist/core/port_layout.hpp>
 #include <prdist/core/text.hpp>
 
 namespace prdist {
@@ -25,6 +28,7 @@ struct Roles {
   std::vector<Endpoint> servers{};
   std::uint32_t workers = 1;
   int listen_descriptor = -1;  ///< of a server: a listening socket from the launcher
+  PortLayout ports{};          ///< of each server, beginning with the port of its endpoint
 };
 
 namespace detail {
@@ -34,6 +38,7 @@ class RoleReader {
   explicit RoleReader(Environment const& environment) : environment_(environment) {}
 
   [[nodiscard]] Roles read() const {
+    if (!environment_("PADDLE_PSERVERS_IP_PORT_LIST") && environment_("PADDLE_INIT_PSERVERS")) return read_v2();
     Roles roles;
     roles.servers = servers();
     roles.workers = number_of("PADDLE_TRAINERS_NUM", need("PADDLE_TRAINERS_NUM"), 1, 65536);
@@ -50,6 +55,30 @@ class RoleReader {
         roles.listen_descriptor = static_cast<int>(number_of("PRDIST_LISTEN_FD", *descriptor, 3, 1 << 20));
       }
     }
+    return roles;
+  }
+
+  /// A trainer that was started as Paddle v2's documents show. Their servers run `paddle pserver`, here prserver.
+  [[nodiscard]] Roles read_v2() const {
+    Roles roles;
+    if (environment_("TRAINING_ROLE") && role() == Role::server) {
+      throw Error(Errc::config_contradiction, "TRAINING_ROLE='PSERVER' with PADDLE_INIT_PSERVERS and without ",
+                  "PADDLE_PSERVERS_IP_PORT_LIST: start servers by prserver, or set the list");
+    }
+    roles.workers = optional_number("PADDLE_INIT_NUM_GRADIENT_SERVERS", 1, 65536).value_or(1);
+    // Without it two trainers would both be the first.
+    roles.index = roles.workers == 1 ? optional_number("PADDLE_INIT_TRAINER_ID", 0, 65535).value_or(0)
+                                     : number_of("PADDLE_INIT_TRAINER_ID", need("PADDLE_INIT_TRAINER_ID"), 0, 65535);
+    if (roles.index >= roles.workers) {
+      throw Error(Errc::config_contradiction, "PADDLE_INIT_TRAINER_ID='", roles.index,
+                  "' but PADDLE_INIT_NUM_GRADIENT_SERVERS='", roles.workers, "', which is the number of trainers",
+                  ": ids run from 0 to ", roles.workers - 1);
+    }
+    roles.ports.dense = optional_number("PADDLE_INIT_PORTS_NUM", 1, 1024).value_or(1);
+    roles.ports.sparse = optional_number("PADDLE_INIT_PORTS_NUM_FOR_SPARSE", 0, 1024).value_or(1);
+    auto const port = optional_number("PADDLE_INIT_PORT", 1, 65535).value_or(7164);
+    roles.servers = endpoints_of_hosts("PADDLE_INIT_PSERVERS", need("PADDLE_INIT_PSERVERS"),
+                                       static_cast<std::uint16_t>(port), roles.ports);
     return roles;
   }
 

@@ -26,6 +26,7 @@
 #include <prdist/server/cut_call.hpp>
 #include <prdist/server/engine.hpp>
 #include <prdist/server/meetings.hpp>
+#include <prdist/server/port.hpp>
 #include <prdist/server/saving.hpp>
 #include <prdist/server/trainers.hpp>
 #include <prdist/table/placement.hpp>
@@ -60,8 +61,9 @@ class Server : public std::enable_shared_from_this<Server> {
   /// Starts the timers. Call once, when the server is in a shared_ptr.
   void start();
 
-  /// The receiving end of a new connection.
-  [[nodiscard]] std::shared_ptr<FrameSink> accept(std::shared_ptr<Connection> const& connection);
+  /// The receiving end of a new connection. `port`, when given, is where it came in, and counts what it carries.
+  [[nodiscard]] std::shared_ptr<FrameSink> accept(std::shared_ptr<Connection> const& connection,
+                                                  std::shared_ptr<Port> port = nullptr);
 
   /// `/healthz` and `/v1/tables`, for people and probes. Answers at once or from a thread of the engine.
   void page(std::string_view path, std::function<void(Page)> answer);
@@ -84,6 +86,7 @@ class Server : public std::enable_shared_from_this<Server> {
   void tick();
   void end_if_over();
   void on_lost(std::uint32_t trainer, Error const& why);
+  [[nodiscard]] std::vector<std::shared_ptr<detail::Session>> living_sessions();
   [[nodiscard]] Error lost_error(std::string_view waiting_for) const;
   [[nodiscard]] std::string table_name(TableId table) const;
   /// Tells pushes whose time is up whom their step waits for.

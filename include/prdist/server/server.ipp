@@ -54,24 +54,27 @@ PRDIST_DECL void Server::start() {
   });
 }
 
-PRDIST_DECL std::shared_ptr<FrameSink> Server::accept(std::shared_ptr<Connection> const& connection) {
-  auto session = std::make_shared<detail::Session>(*this, connection);
+PRDIST_DECL std::shared_ptr<FrameSink> Server::accept(std::shared_ptr<Connection> const& connection,
+                                                      std::shared_ptr<Port> port) {
+  auto session = std::make_shared<detail::Session>(*this, connection, std::move(port));
   std::lock_guard const lock(sessions_mutex_);
   std::erase_if(sessions_, [](auto const& weak) { return weak.expired(); });
   sessions_.push_back(session);
   return session;
 }
 
+PRDIST_DECL std::vector<std::shared_ptr<detail::Session>> Server::living_sessions() {
+  std::vector<std::shared_ptr<detail::Session>> sessions;
+  std::lock_guard const lock(sessions_mutex_);
+  for (auto const& weak : sessions_) {
+    if (auto session = weak.lock()) sessions.push_back(std::move(session));
+  }
+  return sessions;
+}
+
 PRDIST_DECL void Server::tick() {
   auto const now = runtime_.now();
-  std::vector<std::shared_ptr<detail::Session>> sessions;
-  {
-    std::lock_guard const lock(sessions_mutex_);
-    for (auto const& weak : sessions_) {
-      if (auto session = weak.lock()) sessions.push_back(std::move(session));
-    }
-  }
-  for (auto const& session : sessions) session->check_silence(now);
+  for (auto const& session : living_sessions()) session->check_silence(now);
 
   if (trainers_.over()) {
     // Trainers close their connections when they have heard the answer to their goodbye; one that does not is not
@@ -150,6 +153,8 @@ PRDIST_DECL Error Server::lost_error(std::string_view waiting_for) const {
 PRDIST_DECL void Server::on_lost(std::uint32_t trainer, Error const& why) {
   log(Level::error, "server ", options_.index, ": trainer ", trainer, " is lost: ", why.what(),
       why.code() == Errc::transport_closed ? " before stop_worker(): see its log" : "");
+  // One of its connections is enough to lose it: nothing may come on the others any more.
+  for (auto const& session : living_sessions()) session->end_if_of(trainer);
   clocks_.leave(trainer);
   // What an adding table keeps for it to hear of; in a gathered step it is missed, and said so below.
   if (!catalog_.any_gathers()) engine_.apply(Leave{trainer}, std::nullopt, [](Error const*) {});

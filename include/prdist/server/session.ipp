@@ -3,6 +3,7 @@
 // frame into work for the engine.
 #pragma once
 
+#include <prdist/server/greeting.hpp>
 #include <prdist/server/server.hpp>
 #include <prdist/server/session_job.ipp>
 #include <prdist/wire/hello.hpp>
@@ -15,6 +16,7 @@ class Session final : public SessionJob {
 
   Result<std::span<Bytes const>> on_header(Header const& header) override {
     last_seen_ = server_.runtime_.now();
+    if (port_) port_->count_request(header);
     if (auto const fine = check(header); !fine) {
       // The peer is told why before the connection ends.
       fail(header, fine.error());
@@ -164,23 +166,24 @@ class Session final : public SessionJob {
     auto const hello = hello_from_json(text());
     if (!hello) return refuse(header, hello.error());
     auto const& options = server_.options_;
-    if (hello->servers != options.servers || hello->server != options.index) {
-      return refuse(
-          header, Error(Errc::config_contradiction, "trainer ", hello->trainer, " at ", peer_,
-                        " takes this for server ", hello->server, " of ", hello->servers, ", but it is ", options.index,
-                        " of ", options.servers, ": PADDLE_PSERVERS_IP_PORT_LIST must be the same everywhere"));
+    auto const refused = [&](Result<void> const& fits) {
+      if (!fits) refuse(header, fits.error());
+      return !fits;
+    };
+    if (refused(fits_place(*hello, peer_, options.index, options.servers)) ||
+        refused(fits_trainers(*hello, peer_, concat("server ", options.index), options.trainers)) ||
+        refused(fits_port(*hello, peer_, port_.get()))) {
+      return;
     }
-    if (hello->trainers != options.trainers) {
-      return refuse(header, Error(Errc::config_contradiction, "trainer ", hello->trainer, " at ", peer_, " knows of ",
-                                  hello->trainers, " trainers, server ", options.index, " of ", options.trainers,
-                                  ": PADDLE_TRAINERS_NUM must be the same everywhere"));
-    }
-    if (auto const joined = server_.trainers_.join(hello->trainer, peer_); !joined) {
-      return refuse(header, joined.error());
+    auto& trainers = server_.trainers_;
+    bool const first = hello->link == 0;
+    if (refused(first ? trainers.join(hello->trainer, peer_)
+                      : trainers.join_link(hello->trainer, hello->link, peer_))) {
+      return;
     }
     trainer_ = hello->trainer;
     greeted_ = true;
-    log(Level::info, "server ", options.index, ": trainer ", trainer_, " connected from ", peer_);
+    if (first) log(Level::info, "server ", options.index, ": trainer ", trainer_, " connected from ", peer_);
     reply(header);
   }
 

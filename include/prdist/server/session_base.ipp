@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include <prdist/server/port.hpp>
 #include <prdist/server/server.hpp>
 #include <prdist/wire/hello.hpp>
 
@@ -11,8 +12,12 @@ namespace prdist::detail {
 
 class SessionBase : public FrameSink, public std::enable_shared_from_this<SessionBase> {
  public:
-  SessionBase(Server& server, std::shared_ptr<Connection> const& connection)
-      : server_(server), connection_(connection), peer_(connection->peer()), last_seen_(server.runtime_.now()) {}
+  SessionBase(Server& server, std::shared_ptr<Connection> const& connection, std::shared_ptr<Port> port)
+      : server_(server),
+        connection_(connection),
+        port_(std::move(port)),
+        peer_(connection->peer()),
+        last_seen_(server.runtime_.now()) {}
 
   [[nodiscard]] std::size_t backlog() const override { return backlog_.load(); }
 
@@ -29,6 +34,12 @@ class SessionBase : public FrameSink, public std::enable_shared_from_this<Sessio
   }
 
   [[nodiscard]] bool open() const { return !closed_; }
+
+  /// Ends the connection at once when it is one of this trainer's.
+  void end_if_of(std::uint32_t trainer) {
+    if (closed_ || !greeted_ || trainer_ != trainer) return;
+    if (auto const connection = connection_.lock()) connection->abort();
+  }
 
  protected:
   [[nodiscard]] std::string who() const {
@@ -100,11 +111,17 @@ class SessionBase : public FrameSink, public std::enable_shared_from_this<Sessio
     frame.header = to;
     frame.header.kind = kind;
     server_.call_.tell(frame.header);
+    if (port_) {
+      std::uint64_t payload = 0;
+      for (auto const& piece : frame.pieces) payload += piece.size();
+      port_->count_answer(to.kind, payload);
+    }
     if (auto const connection = connection_.lock()) connection->send(std::move(frame));
   }
 
   Server& server_;
   std::weak_ptr<Connection> connection_;
+  std::shared_ptr<Port> const port_;  ///< null where nobody counts
   std::string const peer_;
   std::atomic<TimePoint> last_seen_;
   std::atomic<std::size_t> backlog_ = 0;

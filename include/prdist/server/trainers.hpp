@@ -39,6 +39,20 @@ class Trainers {
     return {};
   }
 
+  /// A trainer that is here has one more connection; refused when it is not, or has that one already.
+  [[nodiscard]] Result<void> join_link(std::uint32_t trainer, std::uint32_t link, std::string const& peer) {
+    std::lock_guard const lock(mutex_);
+    if (trainer >= state_.size() || state_[trainer] != State::here) {
+      return Error(Errc::job_state, "trainer ", trainer, " at ", peer, ": a connection for port ", link,
+                   " of a trainer that is not here: the one for port 0 comes first");
+    }
+    if (!links_[trainer].insert(link).second) {
+      return Error(Errc::config_contradiction, "trainer ", trainer, " at ", peer, ": it is already connected to port ",
+                   link, ": give each trainer its own id");
+    }
+    return {};
+  }
+
   void leave(std::uint32_t trainer) { set(trainer, State::left); }
 
   /// The trainer has no more batches; it stays a member. `text` is what it would bring to the meetings it misses.
@@ -104,6 +118,7 @@ class Trainers {
   mutable std::mutex mutex_;
   std::vector<State> state_;
   std::map<std::uint32_t, std::string> retired_;
+  std::map<std::uint32_t, std::set<std::uint32_t>> links_;  ///< beside the first
 };
 
 /// `0, 2, 5`

@@ -28,6 +28,7 @@
 #include <prdist/core/error.hpp>
 #include <prdist/core/histogram.hpp>
 #include <prdist/core/log.hpp>
+#include <prdist/core/port_layout.hpp>
 #include <prdist/core/runtime.hpp>
 #include <prdist/core/types.hpp>
 #include <prdist/table/command.hpp>
@@ -42,7 +43,8 @@
 namespace prdist {
 
 struct ClientOptions {
-  std::vector<Endpoint> servers;
+  std::vector<Endpoint> servers;  ///< the first port of each
+  PortLayout ports{};             ///< of each server; rows of sparse tables travel on their own, where there are any
   std::uint32_t trainer = 0;
   std::uint32_t trainers = 1;
   Duration deadline = std::chrono::seconds(60);           ///< of every call
@@ -58,6 +60,7 @@ struct SparseRef {
   TableId id = 0;
   std::size_t dim = 0;
   std::string name{};
+  std::uint32_t link = 0;  ///< which of a server's ports it uses
 };
 
 /// A declared dense table.
@@ -65,6 +68,7 @@ struct DenseRef {
   TableId id = 0;
   std::size_t size = 0;
   std::string name{};
+  std::uint32_t link = 0;  ///< which of a server's ports it uses
 };
 
 /// The versions of a table that a pull found, one per server: what the push made from it brings back, so that its
@@ -80,9 +84,9 @@ struct Changes {
 namespace detail {
 class Link;
 
-/// A frame for one server, and what it answered.
+/// A frame for one link, and what was answered.
 struct Question {
-  std::size_t server = 0;
+  std::size_t link = 0;
   Header header{};
 };
 struct Answer {
@@ -197,12 +201,22 @@ class Client {
   };
 
   [[nodiscard]] std::shared_ptr<detail::Operation> begin(std::string what) const;
-  void send(std::size_t server, std::shared_ptr<detail::Operation> const& operation, Header header,
+  [[nodiscard]] std::size_t server_count() const noexcept { return options_.servers.size(); }
+  /// The place in links_ of a server's port.
+  [[nodiscard]] std::size_t link_of(std::size_t server, std::uint32_t port = 0) const noexcept {
+    return server * options_.ports.total() + port;
+  }
+  /// Which of the tables of its kind this is, in the order of declaration. Trainers begin at different ports.
+  [[nodiscard]] std::size_t place_of(std::string_view name, bool sparse) const;
+  /// Waits until the servers have taken what was sent on ports other than the first: what is said there next comes
+  /// after it, as it would on one connection.
+  void settle_links();
+  void send(std::size_t link, std::shared_ptr<detail::Operation> const& operation, Header header,
             std::vector<ConstBytes> out, std::vector<Bytes> in = {}, std::function<void(Header const&)> arrived = {},
             std::shared_ptr<std::vector<std::byte>> whole = nullptr);
   [[nodiscard]] std::shared_ptr<Histogram> measured(TableId table) const;
   void declare_any(AnySpec const& spec);
-  /// Sends a frame to each of some servers, with the same payload, and waits for all their answers.
+  /// Sends a frame over each of some links, with the same payload, and waits for all answers.
   std::vector<detail::Answer> ask(std::string what, std::vector<detail::Question> const& questions,
                                   std::vector<ConstBytes> const& payload = {});
   std::vector<detail::Answer> ask_all(std::string what, Header const& header, std::string_view payload = {});
@@ -215,7 +229,7 @@ class Client {
   void give_up(detail::Operation& operation, Error const& error);
   void ping();
   void end_life();
-  /// Connects to every server that is not connected, and introduces itself; returns those that are not ready.
+  /// Connects to every server that is not connected, and introduces itself; returns a link of each that is not ready.
   [[nodiscard]] std::vector<std::pair<std::size_t, Error>> greet_servers(TimePoint deadline);
   [[nodiscard]] std::size_t rows_per_frame(SparseRef const& table) const;
 
@@ -225,7 +239,7 @@ class Client {
   Placement placement_;
   BufferPool buffers_;
   std::shared_ptr<CutWish> cut_wish_ = std::make_shared<CutWish>();
-  std::vector<std::shared_ptr<detail::Link>> links_;
+  std::vector<std::shared_ptr<detail::Link>> links_;  ///< server by server, one for each of its ports
   std::atomic<std::uint64_t> next_request_ = 1;
   std::shared_ptr<Life> life_ = std::make_shared<Life>();
   std::atomic<bool> left_ = false;

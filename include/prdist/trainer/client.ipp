@@ -53,10 +53,14 @@ PRDIST_DECL Client::Client(Runtime& runtime, Connector connector, ClientOptions 
       connector_(std::move(connector)),
       options_(std::move(options)),
       placement_(options_.servers.size()) {
-  for (std::size_t i = 0; i < options_.servers.size(); ++i) {
-    links_.push_back(std::make_shared<detail::Link>(
-        static_cast<std::uint32_t>(i),
-        concat("worker ", options_.trainer, " -> server ", i, " at ", to_string(options_.servers[i])), cut_wish_));
+  for (std::size_t i = 0; i < server_count(); ++i) {
+    for (std::uint32_t port = 0; port < options_.ports.total(); ++port) {
+      auto at = options_.servers[i];
+      at.port = static_cast<std::uint16_t>(at.port + port);
+      auto name = concat("worker ", options_.trainer, " -> server ", i, " at ", to_string(at));
+      links_.push_back(std::make_shared<detail::Link>(static_cast<std::uint32_t>(link_of(i, port)), std::move(at),
+                                                      std::move(name), cut_wish_));
+    }
   }
 }
 
@@ -78,14 +82,17 @@ PRDIST_DECL void Client::connect() {
     auto const now = runtime_.now();
     if (now >= deadline) {
       std::string list;
-      for (auto const& [server, why] : not_ready) list += concat(list.empty() ? "" : "; ", why.message());
+      for (auto const& [link, why] : not_ready) list += concat(list.empty() ? "" : "; ", why.message());
       throw Error(not_ready.front().second.code(), "worker ", options_.trainer, ": ", not_ready.size(), " of ",
-                  options_.servers.size(), " servers were not ready within ", seconds(options_.wait_for_servers),
-                  " s: ", list, ": start them, or compare PADDLE_PSERVERS_IP_PORT_LIST with where they listen");
+                  server_count(), " servers were not ready within ", seconds(options_.wait_for_servers), " s: ", list,
+                  ": start them, or compare ",
+                  options_.ports == PortLayout{} ? "PADDLE_PSERVERS_IP_PORT_LIST"
+                                                 : "PADDLE_INIT_PSERVERS, PADDLE_INIT_PORT and its ports_num",
+                  " with where they listen");
     }
     std::string list;
-    for (auto const& [server, why] : not_ready) {
-      list += concat(list.empty() ? "" : ", ", "'", to_string(options_.servers[server]), "'");
+    for (auto const& [link, why] : not_ready) {
+      list += concat(list.empty() ? "" : ", ", "'", to_string(links_[link]->endpoint()), "'");
     }
     log(Level::info, "server not ready, wait ", seconds(options_.retry_every), " sec to retry...");
     log(Level::info, "not ready endpoints:[", list, "]");
@@ -102,25 +109,32 @@ PRDIST_DECL std::vector<std::pair<std::size_t, Error>> Client::greet_servers(Tim
   // every server is asked at least shortly, so that the diagnosis names each.
   constexpr Duration longest = std::chrono::seconds(2), shortest = std::chrono::milliseconds(50);
   std::vector<std::pair<std::size_t, Error>> not_ready;
-  for (std::size_t i = 0; i < links_.size(); ++i) {
+  // Of a server that is not ready the later ports are not tried: one reason is enough.
+  auto const next_server = [this](std::size_t link) { return link_of(link / options_.ports.total() + 1); };
+  for (std::size_t i = 0, next = 0; i < links_.size(); i = next) {
+    next = i + 1;
     if (links_[i]->connected()) continue;
     auto const patience = std::clamp(deadline - runtime_.now(), shortest, longest);
     links_[i]->begin();
-    auto connection = connector_(options_.servers[i], links_[i], patience);
+    auto connection = connector_(links_[i]->endpoint(), links_[i], patience);
     if (!connection) {
       not_ready.emplace_back(i, connection.error());
+      next = next_server(i);
       continue;
     }
     links_[i]->use(*connection);
     // It hears who we are, and says whether that fits what it was told.
-    auto const hello = to_json(Hello{options_.trainer, options_.trainers, static_cast<std::uint32_t>(i),
-                                     static_cast<std::uint32_t>(links_.size()), std::string(version)});
+    auto const ports = options_.ports.total();
+    auto const hello = to_json(Hello{options_.trainer, options_.trainers, static_cast<std::uint32_t>(i / ports),
+                                     static_cast<std::uint32_t>(server_count()), std::string(version), options_.ports,
+                                     static_cast<std::uint32_t>(i % ports)});
     try {
-      (void)ask_one(i, "hello", {.kind = Kind::hello}, {std::as_bytes(std::span(hello))});
+      (void)ask("hello", {{i, {.kind = Kind::hello}}}, {std::as_bytes(std::span(hello))});
     } catch (Error const& error) {
       // A server that is about to end, or a proxy without one: the next look may find it.
       if (error.code() != Errc::transport_closed) throw;
       not_ready.emplace_back(i, error);
+      next = next_server(i);
     }
   }
   return not_ready;
@@ -131,7 +145,7 @@ PRDIST_DECL std::shared_ptr<detail::Operation> Client::begin(std::string what) c
   return std::make_shared<detail::Operation>(std::move(what), runtime_.now() + options_.deadline);
 }
 
-PRDIST_DECL void Client::send(std::size_t server, std::shared_ptr<detail::Operation> const& operation, Header header,
+PRDIST_DECL void Client::send(std::size_t link, std::shared_ptr<detail::Operation> const& operation, Header header,
                               std::vector<ConstBytes> out, std::vector<Bytes> in,
                               std::function<void(Header const&)> arrived,
                               std::shared_ptr<std::vector<std::byte>> whole) {
@@ -142,8 +156,8 @@ PRDIST_DECL void Client::send(std::size_t server, std::shared_ptr<detail::Operat
   header.placement = placement_.epoch();
   header.remaining_ms = detail::milliseconds_left(operation->deadline(), runtime_.now());
   // The frame keeps the operation alive, and with it what the pieces show when keys were sorted.
-  links_[server]->send(request, {operation, std::move(in), std::move(arrived), std::move(whole)},
-                       {header, std::move(out), operation});
+  links_[link]->send(request, {operation, std::move(in), std::move(arrived), std::move(whole)},
+                     {header, std::move(out), operation});
 }
 
 PRDIST_DECL void Client::declare_any(AnySpec const& spec) {
@@ -156,22 +170,34 @@ PRDIST_DECL void Client::declare_any(AnySpec const& spec) {
   declared_.push_back(spec);
 }
 
+PRDIST_DECL std::size_t Client::place_of(std::string_view name, bool sparse) const {
+  std::size_t place = options_.trainer;
+  std::lock_guard const lock(declared_mutex_);
+  for (auto const& known : declared_) {
+    if (std::holds_alternative<SparseSpec>(known) != sparse) continue;
+    if (name_of(known) == name) break;
+    ++place;
+  }
+  return place;
+}
+
 PRDIST_DECL SparseRef Client::declare(SparseSpec const& spec) {
   declare_any(spec);
-  return {table_id(spec.name), spec.dim, spec.name};
+  return {table_id(spec.name), spec.dim, spec.name, options_.ports.of_sparse(place_of(spec.name, true))};
 }
 
 PRDIST_DECL DenseRef Client::declare(DenseSpec const& spec) {
   declare_any(spec);
-  return {table_id(spec.name), spec.size(), spec.name};
+  return {table_id(spec.name), spec.size(), spec.name, options_.ports.of_dense(place_of(spec.name, false))};
 }
 
 PRDIST_DECL void Client::split_by_server(detail::Operation& operation, std::span<Key const> keys) const {
-  operation.keys.resize(links_.size());
-  operation.positions.resize(links_.size());
-  for (std::size_t s = 0; s < links_.size(); ++s) {
-    operation.keys[s].reserve(keys.size() / links_.size() + 64);
-    operation.positions[s].reserve(keys.size() / links_.size() + 64);
+  auto const servers = server_count();
+  operation.keys.resize(servers);
+  operation.positions.resize(servers);
+  for (std::size_t s = 0; s < servers; ++s) {
+    operation.keys[s].reserve(keys.size() / servers + 64);
+    operation.positions[s].reserve(keys.size() / servers + 64);
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
     auto const server = placement_.server_of_shard(shard_of(hash_key(keys[i])));
@@ -195,17 +221,18 @@ PRDIST_DECL Handle Client::pull(SparseRef const& table, std::span<Key const> key
   Header header;
   header.kind = Kind::pull_rows;
   header.table = table.id;
-  bool const direct = links_.size() == 1;
+  bool const direct = server_count() == 1;
   if (!direct) split_by_server(*operation, keys);
-  if (seen != nullptr) seen->assign(links_.size(), 0);
-  for (std::size_t s = 0; s < links_.size(); ++s) {
+  if (seen != nullptr) seen->assign(server_count(), 0);
+  for (std::size_t s = 0; s < server_count(); ++s) {
+    auto const link = link_of(s, table.link);
     std::span<Key const> const mine = direct ? keys : std::span<Key const>(operation->keys[s]);
     for (std::size_t at = 0; at < mine.size(); at += step) {
       auto const part = mine.subspan(at, std::min(step, mine.size() - at));
       header.count = part.size();
-      operation->add(static_cast<std::uint32_t>(s));
+      operation->add(static_cast<std::uint32_t>(link));
       if (direct) {
-        send(s, operation, header, {std::as_bytes(part)},
+        send(link, operation, header, {std::as_bytes(part)},
              {std::as_writable_bytes(rows.subspan(at * table.dim, part.size() * table.dim))}, detail::noting(seen, s));
         continue;
       }
@@ -221,7 +248,7 @@ PRDIST_DECL Handle Client::pull(SparseRef const& table, std::span<Key const> key
           from += dim;
         }
       };
-      send(s, operation, header, {std::as_bytes(part)}, {buffer->bytes()}, deal);
+      send(link, operation, header, {std::as_bytes(part)}, {buffer->bytes()}, deal);
     }
   }
   operation->seal();
@@ -244,14 +271,15 @@ PRDIST_DECL Handle Client::push(SparseRef const& table, std::span<Key const> key
   header.kind = Kind::push_rows;
   header.table = table.id;
   header.weight = examples;
-  bool const direct = links_.size() == 1;
+  bool const direct = server_count() == 1;
   if (!direct) {
     split_by_server(*operation, keys);
     operation->deal(gradients, table.dim, operation->values);
     if (!show_click.empty()) operation->deal(show_click, 2, operation->show_click);
   }
   auto const note = detail::measuring(measured(table.id));
-  for (std::size_t s = 0; s < links_.size(); ++s) {
+  for (std::size_t s = 0; s < server_count(); ++s) {
+    auto const link = link_of(s, table.link);
     header.table_version = s < seen.size() ? seen[s] : 0;
     auto const mine = direct ? keys : std::span<Key const>(operation->keys[s]);
     auto const values = direct ? gradients : std::span<float const>(operation->values[s]);
@@ -263,13 +291,13 @@ PRDIST_DECL Handle Client::push(SparseRef const& table, std::span<Key const> key
       auto const last = at + part.size() == mine.size();
       header.count = part.size();
       header.flags = (last ? flag_last : 0) | (shown.empty() ? 0 : flag_show_click);
-      operation->add(static_cast<std::uint32_t>(s));
+      operation->add(static_cast<std::uint32_t>(link));
       std::vector<ConstBytes> out;
       if (!part.empty()) {
         out = {std::as_bytes(part), std::as_bytes(values.subspan(at * table.dim, part.size() * table.dim))};
         if (!shown.empty()) out.push_back(std::as_bytes(shown.subspan(at * 2, part.size() * 2)));
       }
-      send(s, operation, header, std::move(out), {}, note);
+      send(link, operation, header, std::move(out), {}, note);
       at += part.size();
     } while (at < mine.size());
   }
@@ -292,9 +320,10 @@ PRDIST_DECL Handle Client::dense(Kind kind, DenseRef const& table, std::span<flo
   header.kind = kind;
   header.table = table.id;
   header.weight = examples;
-  if (seen != nullptr) seen->assign(links_.size(), 0);
+  if (seen != nullptr) seen->assign(server_count(), 0);
   auto const note = detail::measuring(kind == Kind::push_dense ? measured(table.id) : nullptr);
-  for (std::size_t s = 0; s < links_.size(); ++s) {
+  for (std::size_t s = 0; s < server_count(); ++s) {
+    auto const link = link_of(s, table.link);
     header.table_version = s < made_from.size() ? made_from[s] : 0;
     auto const ranges = placement_.ranges_of(hash_name(table.name), table.size, s);
     std::size_t at = 0;
@@ -316,8 +345,8 @@ PRDIST_DECL Handle Client::dense(Kind kind, DenseRef const& table, std::span<flo
           pieces.push_back(std::as_bytes(out.subspan(start, length)));
         }
       }
-      operation->add(static_cast<std::uint32_t>(s));
-      send(s, operation, header, std::move(pieces), std::move(room),
+      operation->add(static_cast<std::uint32_t>(link));
+      send(link, operation, header, std::move(pieces), std::move(room),
            kind == Kind::pull_dense ? detail::noting(seen, s) : note);
       at += count;
     } while (at < ranges.size());
@@ -342,7 +371,7 @@ PRDIST_DECL Handle Client::assign(DenseRef const& table, std::span<float const> 
 PRDIST_DECL void Client::wait(detail::Operation& operation) {
   if (!runtime_.wait(operation.gate(), operation.deadline())) {
     std::string owing;
-    for (auto const server : operation.owing()) owing += concat(owing.empty() ? "" : ", ", links_[server]->name());
+    for (auto const link : operation.owing()) owing += concat(owing.empty() ? "" : ", ", links_[link]->name());
     Error const error(Errc::job_deadline, operation.what(), " has no answer after ", seconds(options_.deadline),
                       " s: ", owing, ": look at the log of that server; a longer FLAGS_rpc_deadline waits longer");
     give_up(operation, error);
@@ -356,7 +385,7 @@ PRDIST_DECL void Client::wait(detail::Operation& operation) {
 
 /// No answer may come into memory the caller is about to free: the connections that owe one are closed.
 PRDIST_DECL void Client::give_up(detail::Operation& operation, Error const& error) {
-  for (auto const server : operation.owing()) links_[server]->close(error);
+  for (auto const link : operation.owing()) links_[link]->close(error);
 }
 
 }  // namespace prdist

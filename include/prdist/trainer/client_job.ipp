@@ -16,10 +16,10 @@ PRDIST_DECL std::vector<detail::Answer> Client::ask(std::string what, std::vecto
   auto const operation = begin(std::move(what));
   // Shared, so that an answer that comes while another server fails has somewhere to go.
   auto const answers = std::make_shared<std::vector<detail::Answer>>(questions.size());
-  for (auto const& question : questions) operation->add(static_cast<std::uint32_t>(question.server));
+  for (auto const& question : questions) operation->add(static_cast<std::uint32_t>(question.link));
   for (std::size_t i = 0; i < questions.size(); ++i) {
     send(
-        questions[i].server, operation, questions[i].header, payload, {},
+        questions[i].link, operation, questions[i].header, payload, {},
         [answers, i](Header const& header) { (*answers)[i].header = header; },
         std::shared_ptr<std::vector<std::byte>>(answers, &(*answers)[i].payload));
   }
@@ -30,8 +30,9 @@ PRDIST_DECL std::vector<detail::Answer> Client::ask(std::string what, std::vecto
 
 PRDIST_DECL std::vector<detail::Answer> Client::ask_all(std::string what, Header const& header,
                                                         std::string_view payload) {
+  settle_links();
   std::vector<detail::Question> questions;
-  for (std::size_t server = 0; server < links_.size(); ++server) questions.push_back({server, header});
+  for (std::size_t server = 0; server < server_count(); ++server) questions.push_back({link_of(server), header});
   std::vector<ConstBytes> pieces;
   if (!payload.empty()) pieces.push_back(std::as_bytes(std::span(payload)));
   return ask(std::move(what), questions, pieces);
@@ -39,19 +40,28 @@ PRDIST_DECL std::vector<detail::Answer> Client::ask_all(std::string what, Header
 
 PRDIST_DECL detail::Answer Client::ask_one(std::size_t server, std::string what, Header const& header,
                                            std::vector<ConstBytes> const& payload) {
-  return std::move(ask(std::move(what), {{server, header}}, payload).front());
+  return std::move(ask(std::move(what), {{link_of(server), header}}, payload).front());
+}
+
+PRDIST_DECL void Client::settle_links() {
+  if (options_.ports.total() == 1) return;
+  std::vector<detail::Question> questions;
+  for (std::size_t link = 0; link < links_.size(); ++link) {
+    if (link % options_.ports.total() != 0) questions.push_back({link, Header{}});
+  }
+  (void)ask("a look whether all has arrived", questions);
 }
 
 PRDIST_DECL Changes Client::changed(SparseRef const& table) {
   auto& heard = heard_[table.id];
-  heard.resize(links_.size(), 0);
+  heard.resize(server_count(), 0);
   std::vector<detail::Question> questions;
-  for (std::size_t s = 0; s < links_.size(); ++s) {
-    questions.push_back({s, {.kind = Kind::pull_changed, .table = table.id, .offset = heard[s]}});
+  for (std::size_t s = 0; s < server_count(); ++s) {
+    questions.push_back({link_of(s, table.link), {.kind = Kind::pull_changed, .table = table.id, .offset = heard[s]}});
   }
   auto const answers = ask(concat("a look for changed rows of table '", table.name, "'"), questions);
   Changes changes;
-  for (std::size_t s = 0; s < links_.size(); ++s) {
+  for (std::size_t s = 0; s < server_count(); ++s) {
     auto const& [header, payload] = answers[s];
     heard[s] = header.offset;
     changes.forgotten = changes.forgotten || (header.flags & flag_forgotten) != 0;
@@ -108,6 +118,7 @@ PRDIST_DECL void Client::barrier(std::string_view name) {
 PRDIST_DECL Texts Client::meet(std::string_view name, std::string_view text, bool training_only) {
   Header const header{.kind = Kind::meet, .flags = training_only ? flag_training : 0};
   std::byte const end{0};
+  settle_links();
   for (;;) {
     auto const answer = ask_one(0, concat("the meeting '", name, "'"), header,
                                 {std::as_bytes(std::span(name)), {&end, 1}, std::as_bytes(std::span(text))});
@@ -146,12 +157,12 @@ PRDIST_DECL void Client::load(std::string_view path) {
 PRDIST_DECL std::vector<std::string> Client::wait_for_work() {
   std::vector<std::string> results;
   std::optional<Error> failed;
-  for (std::size_t server = 0; server < links_.size(); ++server) {
+  for (std::size_t server = 0; server < server_count(); ++server) {
     auto patience = runtime_.now() + options_.deadline;
     Duration pause = std::chrono::milliseconds(2);
     for (std::uint64_t rows = 0;;) {
       auto const answer = ask_one(server, "a look at a server's work", {.kind = Kind::work_state});
-      auto state = work_state_from_json(as_text(answer.payload), links_[server]->name());
+      auto state = work_state_from_json(as_text(answer.payload), links_[link_of(server)]->name());
       if (state.done) {
         // The others end first: what they are at now would be in the way of the next order.
         if (state.failed && !failed) failed = state.failed;

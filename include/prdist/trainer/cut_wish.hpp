@@ -26,8 +26,10 @@ class CutWish {
     if ((header.flags & flag_stopped) != 0) stopped_ = true;
     if (header.remaining_ms == 0) {
       if ((header.flags & flag_stop) != 0) ending_ = true;
-    } else if (header.remaining_ms > met_) {
-      wanted_ = Wanted{header.remaining_ms, header.sequence, (header.flags & flag_stop) != 0};
+    } else if (header.remaining_ms > met_ && (!wanted_ || header.remaining_ms >= wanted_->number)) {
+      // Answers of one server overtake each other where it has several ports: what was heard stays heard.
+      bool const known = wanted_ && wanted_->number == header.remaining_ms && wanted_->stop;
+      wanted_ = Wanted{header.remaining_ms, header.sequence, known || (header.flags & flag_stop) != 0};
     }
     heard_ = true;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client's connection to one server: which requests are out, and where their answers go.
+// A client's connection to one port of a server: which requests are out, and where their answers go.
 #pragma once
 
 #include <unordered_map>
@@ -11,8 +11,9 @@ namespace prdist::detail {
 
 class Link final : public FrameSink {
  public:
-  Link(std::uint32_t server, std::string name, std::shared_ptr<CutWish> wish)
-      : server_(server), name_(std::move(name)), wish_(std::move(wish)) {}
+  /// `number` is its place among the client's links, by which operations know it.
+  Link(std::uint32_t number, Endpoint endpoint, std::string name, std::shared_ptr<CutWish> wish)
+      : number_(number), endpoint_(std::move(endpoint)), name_(std::move(name)), wish_(std::move(wish)) {}
 
   struct Request {
     std::shared_ptr<Operation> operation;
@@ -51,7 +52,7 @@ class Link final : public FrameSink {
         connection = connection_;
       }
     }
-    if (broken) return operation->complete(server_, &*broken);
+    if (broken) return operation->complete(number_, &*broken);
     connection->send(std::move(frame));
   }
 
@@ -92,10 +93,10 @@ class Link final : public FrameSink {
     }
     if (header.kind == Kind::failure) {
       auto const error = decode_failure(failure_);
-      return request.operation->complete(server_, &error);
+      return request.operation->complete(number_, &error);
     }
     if (request.arrived) request.arrived(header);
-    request.operation->complete(server_, nullptr);
+    request.operation->complete(number_, nullptr);
   }
 
   void on_close(Error const& error) override { fail_all(error); }
@@ -114,6 +115,7 @@ class Link final : public FrameSink {
   }
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
+  [[nodiscard]] Endpoint const& endpoint() const noexcept { return endpoint_; }
 
   [[nodiscard]] bool connected() const {
     std::lock_guard const lock(mutex_);
@@ -130,7 +132,7 @@ class Link final : public FrameSink {
       said = broken_;
       std::swap(failed, requests_);
     }
-    for (auto const& [id, request] : failed) request.operation->complete(server_, &*said);
+    for (auto const& [id, request] : failed) request.operation->complete(number_, &*said);
   }
 
   /// Keeps the first reason. The caller holds the lock.
@@ -141,7 +143,8 @@ class Link final : public FrameSink {
         requests_.empty() ? "" : concat(" while ", requests_.begin()->second.operation->what(), " was under way"));
   }
 
-  std::uint32_t const server_;
+  std::uint32_t const number_;
+  Endpoint const endpoint_;
   std::string const name_;
   std::shared_ptr<CutWish> const wish_;
   mutable std::mutex mutex_;

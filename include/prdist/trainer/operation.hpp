@@ -29,26 +29,26 @@ class Operation {
  public:
   Operation(std::string what, TimePoint deadline) : what_(std::move(what)), deadline_(deadline) {}
 
-  /// One more frame to `server`. All are added before the first is sent: the operation also counts itself until
+  /// One more frame over link `link`. All are added before the first is sent: the operation also counts itself until
   /// seal(), so that a fast answer does not end it.
-  void add(std::uint32_t server) {
+  void add(std::uint32_t link) {
     std::lock_guard const lock(mutex_);
-    ++owed_[server];
+    ++owed_[link];
     ++left_;
   }
 
   void seal() { drop(nullptr, std::nullopt); }
 
-  void complete(std::uint32_t server, Error const* error) { drop(error, server); }
+  void complete(std::uint32_t link, Error const* error) { drop(error, link); }
 
-  /// Servers whose answers are still to come.
+  /// Links over which answers are still to come.
   [[nodiscard]] std::vector<std::uint32_t> owing() const {
     std::lock_guard const lock(mutex_);
-    std::vector<std::uint32_t> servers;
-    for (auto const& [server, frames] : owed_) {
-      if (frames > 0) servers.push_back(server);
+    std::vector<std::uint32_t> links;
+    for (auto const& [link, frames] : owed_) {
+      if (frames > 0) links.push_back(link);
     }
-    return servers;
+    return links;
   }
 
   /// Every answer is there or will never come.
@@ -86,12 +86,12 @@ class Operation {
   }
 
  private:
-  void drop(Error const* error, std::optional<std::uint32_t> server) {
+  void drop(Error const* error, std::optional<std::uint32_t> link) {
     bool open = false;
     {
       std::lock_guard const lock(mutex_);
       if (error != nullptr && !error_) error_ = *error;
-      if (server) --owed_[*server];
+      if (link) --owed_[*link];
       // A server that is gone ends the operation at once: what the others answer no longer matters.
       open = --left_ == 0 || (error != nullptr && error->code() == Errc::transport_closed);
     }

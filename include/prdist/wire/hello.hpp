@@ -12,6 +12,7 @@
 
 #include <prdist/core/decl.hpp>
 #include <prdist/core/error.hpp>
+#include <prdist/core/port_layout.hpp>
 #include <prdist/core/types.hpp>
 
 namespace prdist {
@@ -23,7 +24,9 @@ struct Hello {
   std::uint32_t trainers = 0;
   std::uint32_t server = 0;  ///< which one the trainer believes it talks to
   std::uint32_t servers = 0;
-  std::string release;
+  std::string release{};
+  PortLayout ports{};      ///< of each server, as the trainer believes
+  std::uint32_t link = 0;  ///< which of them this connection is for; the one for 0 comes first
 
   friend bool operator==(Hello const&, Hello const&) = default;
 };

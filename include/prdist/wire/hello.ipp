@@ -12,11 +12,17 @@
 namespace prdist {
 
 PRDIST_DECL std::string to_json(Hello const& hello) {
-  return boost::json::serialize(boost::json::object{{"trainer", hello.trainer},
-                                                    {"trainers", hello.trainers},
-                                                    {"server", hello.server},
-                                                    {"servers", hello.servers},
-                                                    {"release", hello.release}});
+  boost::json::object object{{"trainer", hello.trainer},
+                             {"trainers", hello.trainers},
+                             {"server", hello.server},
+                             {"servers", hello.servers},
+                             {"release", hello.release}};
+  if (hello.ports != PortLayout{}) {
+    object["dense_ports"] = hello.ports.dense;
+    object["sparse_ports"] = hello.ports.sparse;
+    object["link"] = hello.link;
+  }
+  return boost::json::serialize(object);
 }
 
 PRDIST_DECL Result<Hello> hello_from_json(std::string_view text) {
@@ -38,6 +44,13 @@ PRDIST_DECL Result<Hello> hello_from_json(std::string_view text) {
   auto const* const release = object->if_contains("release");
   if (release == nullptr || !release->is_string()) return wrong("has no release");
   hello.release.assign(release->get_string().data(), release->get_string().size());
+  if (!object->contains("link")) return hello;
+  constexpr std::uint32_t most_ports = 65535;
+  auto& ports = hello.ports;
+  if (!number("dense_ports", ports.dense) || !number("sparse_ports", ports.sparse) || !number("link", hello.link) ||
+      ports.dense == 0 || ports.dense > most_ports || ports.sparse > most_ports || hello.link >= ports.total()) {
+    return wrong("does not say which port it is for");
+  }
   return hello;
 }
 
