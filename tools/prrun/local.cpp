@@ -3,6 +3,7 @@
 
 #include <iostream>
 
+#include <prdist/core/environment.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/launch/guard.hpp>
 #include <prdist/launch/local.hpp>
@@ -20,14 +21,20 @@ constexpr char const* usage = "Usage: prrun [flags] [--] program [arguments]";
 constexpr char const* description = R"(Examples:
   prrun -- ./train                                          1 server, 1 trainer
   prrun --server_num 2 --trainer_num 4 -- ./train --epochs 3
-  prrun --server_num 2 --trainer_num 2 python3 -u train.py  a Paddle program, unchanged
-  prrun --timeout 600 --json report.json -- ./train
+  prrun --server_num 2 --trainer_num 2 python3 -u train.py  a Paddle program, unchanged; was:
+      python -m paddle.distributed.launch --server_num 2 --trainer_num 2 train.py
+  prrun --servers 10.0.0.1:36000,10.0.0.2:36000 --trainers 10.0.0.1:36001,10.0.0.2:36001 -- ./train
+                                                            on each node; was: fleetrun --servers=... --workers=...
+  prrun --devices 6,7 python3 train.py                      a collective job; was:
+      python -m paddle.distributed.launch --devices=6,7 train.py
+  prrun --timeout 600 --json report.json --max_restart 2 -- ./train --resume
   prrun k8s -- ./train          in a pod: this pod's share of the job    (prrun k8s --help)
   mpirun -n 3 prrun mpi -- ./train   this rank's share of the job        (prrun mpi --help)
   prrun probe | version | check      a pod's health; what was built in; what works on this machine
 
-Starts servers and trainers of a parameter-server job on this machine, each with the environment that
-paddle.distributed.launch would set, watches them and ends them together.)";
+Starts the servers and trainers of a job on this machine, each with the environment that paddle.distributed.launch
+would set, watches them and ends them together. Flags may be spelled with underscores or hyphens; where a variable
+stands behind one it is used when the flag is not given.)";
 
 constexpr char const* notes =
     R"(Logs: LOG_DIR/serverlog.N and LOG_DIR/workerlog.N hold both streams of each process; those of the run before
@@ -47,12 +54,17 @@ int run_here(Words const& words) {
   JobFlags flags;
   Words command;
   declare(line.flags(), flags);
-  if (auto const code = line.parse(words, true, command, [&] { check(flags); })) return *code;
   try {
+    auto const checked = [&] {
+      check(line.flags(), flags, process_environment);
+      note_single_node(line.flags(), flags);
+    };
+    if (auto const code = line.parse(words, true, command, checked)) return *code;
     prepare(flags, command);
     if (flags.dry_run) {
+      for (auto const& warning : flags.warnings) std::cerr << "prrun: " << warning << '\n';
       auto const code = show_plan(flags, plan_local(flags.job).value().plan);
-      std::cout << "Ports are chosen anew at each start.\n";
+      if (flags.job.trainer_list.empty()) std::cout << "Ports are chosen anew at each start.\n";
       return std::cout.flush() ? code : 74;
     }
   } catch (Error const& error) {
