@@ -192,6 +192,9 @@ target_compile_options(prdist_prdist INTERFACE
 
 prdist_component(launch
   HEADERS
+    include/prdist/launch/board.hpp
+    include/prdist/launch/cards.hpp
+    include/prdist/launch/configuration.hpp
     include/prdist/launch/console.hpp
     include/prdist/launch/daemon.hpp
     include/prdist/launch/descendants.hpp
@@ -204,7 +207,9 @@ prdist_component(launch
     include/prdist/launch/k8s/pods.hpp
     include/prdist/launch/k8s/pods_json.hpp
     include/prdist/launch/k8s/wait_for_pods.hpp
+    include/prdist/launch/listed.hpp
     include/prdist/launch/local.hpp
+    include/prdist/launch/local_plan.hpp
     include/prdist/launch/log_tail.hpp
     include/prdist/launch/logs.hpp
     include/prdist/launch/member.hpp
@@ -212,6 +217,7 @@ prdist_component(launch
     include/prdist/launch/mpi/rank_plan.hpp
     include/prdist/launch/node.hpp
     include/prdist/launch/node_plan.hpp
+    include/prdist/launch/own_host.hpp
     include/prdist/launch/plan.hpp
     include/prdist/launch/ports.hpp
     include/prdist/launch/process.hpp

@@ -93,6 +93,36 @@ def row_policies():
     expect("entry 'count_filter_entry:x'" in wrong.stderr, wrong.stderr)
 
 
+def listed_nodes():
+    """Two logical nodes on this machine, a prrun each with the same lists, train one model."""
+    import socket
+    plant()
+    held = [socket.create_server((host, 0)) for host in ("127.0.0.1", "127.0.0.2") for _ in range(2)]
+    (server0, trainer0), (server1, trainer1) = [["%s:%d" % each.getsockname() for each in held[i:i + 2]] for i in (0, 2)]
+    for each in held:
+        each.close()
+    nodes = []
+    for host in ("127.0.0.2", "127.0.0.1"):
+        command = [program("prrun"), "--servers", server0 + "," + server1, "--trainers", trainer0 + "," + trainer1,
+                   "--host", host, "--with_gloo", "0", "--log_dir", "log", "--",
+                   "ctr_dnn", "--train", "data/train", "--test", "data/test", "--strategy", "sync", "--hidden", "16",
+                   "--batch_size", "32", "--result", "result.json", "--epochs", "2"]
+        nodes.append(subprocess.Popen(command, cwd=WORK, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                      env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}))
+    try:
+        for node in nodes:
+            code, output = finish(node)
+            expect(code == 0 and "replicas 2[2:2]" in output, output)
+    finally:
+        for node in nodes:
+            node.kill()
+            node.wait()
+    with open(os.path.join(WORK, "result.json"), encoding="utf-8") as file:
+        expect(json.load(file)["auc"] > 0.52, output)
+    expect(sorted(name for name in os.listdir(os.path.join(WORK, "log")) if "log." in name)
+           == ["serverlog.0", "serverlog.1", "workerlog.0", "workerlog.1"], output)
+
+
 def killed(role, said_by, expected):
     """A long job; one process of it is killed; everybody ends, and the report names it."""
     plant()
@@ -339,6 +369,7 @@ CASES = {
     "geo": lambda: trains("geo", "beast", "--k_steps", "3", "--threads", "2"),
     "ssp": lambda: trains("ssp", "beast", "--staleness", "1", "--threads", "2"),
     "row_policies": row_policies,
+    "listed_nodes": listed_nodes,
     "resumed_sync": lambda: resumed("sync"),
     "resumed_async": lambda: resumed("async", "--threads", "2"),
     "resumed_ssp": lambda: resumed("ssp", "--staleness", "1"),

@@ -84,6 +84,22 @@ TEST(Console, RewritesOneStatusLineBelowTheOthers) {
   EXPECT_EQ(terminal.read(), "\r\x1b[K");
 }
 
+TEST(Console, RewritesSeveralStatusLines) {
+  Terminal terminal;
+  if (!terminal.slave) GTEST_SKIP() << "this machine has no /dev/pts: no terminal can be made";
+  {
+    Console console(terminal.slave.get(), terminal.slave.get());
+    EXPECT_EQ(console.rows(), 24U);
+    console.status("10%\nserver 0\n" + std::string(100, 'x'));
+    EXPECT_EQ(terminal.read(), "10%\r\nserver 0\r\n" + std::string(39, 'x'));
+    console.out("a line");
+    EXPECT_EQ(terminal.read(), "\r\x1b[2A\x1b[Ja line\r\n10%\r\nserver 0\r\n" + std::string(39, 'x'));
+    console.status("20%");
+    EXPECT_EQ(terminal.read(), "\r\x1b[2A\x1b[J20%");
+  }
+  EXPECT_EQ(terminal.read(), "\r\x1b[K");
+}
+
 TEST(Console, OnADumbTerminalHasNoStatusLine) {
   Terminal terminal;
   if (!terminal.slave) GTEST_SKIP() << "this machine has no /dev/pts: no terminal can be made";

@@ -41,3 +41,9 @@ TEST(Ending, NamesSignalsAndCoreDumps) {
   EXPECT_EQ(signal_name(SIGRTMIN + 6), concat("signal ", SIGRTMIN + 6));
   EXPECT_EQ(to_string(Ending{0, SIGABRT, true}), "SIGABRT, core dumped");
 }
+
+// docs/launch_contract.md
+TEST(Ending, TellsWhatMayBeTriedAgain) {
+  for (int const code : {1, 70, 75, 128 + SIGKILL, 128 + SIGTERM}) EXPECT_TRUE(may_try_again(code)) << code;
+  for (int const code : {0, 64, 78, 124}) EXPECT_FALSE(may_try_again(code)) << code;
+}

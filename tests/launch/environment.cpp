@@ -65,6 +65,37 @@ TEST(Environment, OfATrainerIsPaddlesAndOurs) {
   EXPECT_EQ(map_of(variables_of(plan_2_2(), {JobRole::trainer, 0})), expected);
 }
 
+// As captured from paddle.distributed.launch --nproc_per_node 2.
+TEST(Environment, OfACollectiveProcessIsPaddlesAndOurs) {
+  LaunchPlan plan;
+  plan.mode = JobMode::collective;
+  plan.pod_name = "dgpwme";
+  plan.log_dir = "/job/log";
+  plan.trainers = {{"127.0.0.1", 61614}, {"127.0.0.1", 61615}};
+  plan.gloo = {"127.0.0.1", 61613};
+  std::map<std::string, std::string> expected{{"PADDLE_CURRENT_ENDPOINT", "127.0.0.1:61615"},
+                                              {"PADDLE_DISTRI_BACKEND", "gloo"},
+                                              {"PADDLE_GLOBAL_RANK", "1"},
+                                              {"PADDLE_GLOBAL_SIZE", "2"},
+                                              {"PADDLE_LOCAL_RANK", "1"},
+                                              {"PADDLE_LOCAL_SIZE", "2"},
+                                              {"PADDLE_LOG_DIR", "/job/log"},
+                                              {"PADDLE_MASTER", "127.0.0.1:61613"},
+                                              {"PADDLE_NNODES", "1"},
+                                              {"PADDLE_RANK_IN_NODE", "1"},
+                                              {"PADDLE_TRAINERS_NUM", "2"},
+                                              {"PADDLE_TRAINER_ENDPOINTS", "127.0.0.1:61614,127.0.0.1:61615"},
+                                              {"PADDLE_TRAINER_ID", "1"},
+                                              {"POD_NAME", "dgpwme"},
+                                              {"PRDIST_PROGRESS", "/job/log/progress.1"},
+                                              {"PYTHONUNBUFFERED", "1"}};
+  EXPECT_EQ(map_of(variables_of(plan, {JobRole::trainer, 1})), expected);
+  plan.cards = {"1", "2"};
+  auto const variables = map_of(variables_of(plan, {JobRole::trainer, 1}));
+  EXPECT_EQ(variables.at("FLAGS_selected_gpus"), "2");
+  EXPECT_FALSE(variables.contains("PADDLE_DISTRI_BACKEND"));
+}
+
 TEST(Environment, WithoutASocketNamesNone) {
   EXPECT_FALSE(map_of(variables_of(plan_2_2(), {JobRole::server, 0})).contains("PRDIST_LISTEN_FD"));
 }
@@ -85,6 +116,8 @@ TEST(Environment, PassesOnWhatIsInheritedButProxiesAndWhatIsAnotherMembers) {
                                            "PADDLE_TRAINER_ID=9",
                                            "PRDIST_LISTEN_FD=3",
                                            "TRAINING_ROLE=OLD",
+                                           "PADDLE_TRAINING_ROLE=TRAINER",
+                                           "PADDLE_PSERVERS_NUM=7",
                                            "EMPTY=",
                                            "ODD"};
   std::vector<Variable> const own{{"TRAINING_ROLE", "PSERVER"}, {"PADDLE_PSERVER_ID", "0"}};

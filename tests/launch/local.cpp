@@ -44,6 +44,14 @@ std::map<std::string, std::string> variables_in(std::string const& text) {
   return variables;
 }
 
+pid_t parent_of(pid_t pid) {
+  auto const text = launch_test::read_file(concat("/proc/", pid, "/status"));
+  auto const at = text.find("\nPPid:\t");
+  pid_t parent = 0;
+  if (at != std::string::npos) (void)parse_number(text.substr(at + 7, text.find('\n', at + 1) - at - 7), parent);
+  return parent;
+}
+
 bool all_gone(std::vector<pid_t> const& pids, milliseconds time = launch_test::patience) {
   for (auto const pid : pids) {
     if (!launch_test::gone_within(pid, time)) return false;
@@ -56,21 +64,6 @@ std::string const three_pids_each =
     R"(setsid sleep 1000 & echo $! >box; sleep 1000 & echo $! >box; echo $$ >box; wait)";
 
 }  // namespace
-
-TEST(LocalPlan, HoldsAPortForEveryEndpoint) {
-  LocalJob job;
-  job.servers = 2;
-  job.trainers = 3;
-  auto const local = plan_local(job).value();
-  EXPECT_EQ(local.plan.servers.size(), 2U);
-  EXPECT_EQ(local.plan.trainers.size(), 3U);
-  EXPECT_EQ(local.servers.size() + local.others.size(), 6U);
-  std::set<std::string> endpoints{to_string(local.plan.gloo)};
-  for (auto const& member : members_of(local.plan)) endpoints.insert(to_string(endpoint_of(local.plan, member)));
-  EXPECT_EQ(endpoints.size(), 6U);
-  EXPECT_EQ(local.plan.pod_name.size(), 6U);
-  EXPECT_EQ(local.plan.pod_name.find_first_not_of("abcdefghijklmnopqrstuvwxyz"), std::string::npos);
-}
 
 TEST(LocalJob, GivesEachMemberItsEnvironment) {
   Prrun prrun(
@@ -251,6 +244,27 @@ TEST(LocalJob, AKilledTrainerEndsTheJobQuickly) {
   EXPECT_TRUE(has(finished.error, "trainer 1 was killed by SIGKILL after ")) << finished.error;
 }
 
+TEST(LocalJob, AKilledServerEndsTheJobQuickly) {
+  TempFolder folder;
+  Mailbox box(folder / "box");
+  Prrun prrun(folder,
+              shell({"--server_num", "2", "--trainer_num", "2"},
+                    R"(echo $$ >all.$$; if [ "$PADDLE_PSERVER_ID" = 1 ]; then echo $$ >box; fi; exec sleep 1000)"));
+  auto const victim = box.pids(1);
+  ASSERT_EQ(victim.size(), 1U);
+  ::kill(victim.front(), SIGKILL);
+  auto const finished = prrun.finish();
+  EXPECT_EQ(finished.code(), 137);
+  EXPECT_TRUE(has(finished.error, "server 1 was killed by SIGKILL after ")) << finished.error;
+  for (auto const& entry : std::filesystem::directory_iterator(folder.path())) {
+    auto const name = entry.path().filename().string();
+    pid_t pid = 0;
+    if (name.starts_with("all.") && parse_number(name.substr(4), pid)) {
+      EXPECT_TRUE(all_gone({pid}, milliseconds(0)));
+    }
+  }
+}
+
 TEST(LocalJob, NamesTheSignalThatKilledAMember) {
   auto const finished =
       run_prrun(shell({}, "[ $TRAINING_ROLE = PSERVER ] && exec sleep 1000; ulimit -c 0; kill -SEGV $$"));
@@ -320,12 +334,37 @@ TEST(LocalJob, WhatDoesNotHeedSigtermIsKilledAfterTheGrace) {
 TEST(LocalJob, KillingPrrunLeavesNoProcess) {
   TempFolder folder;
   Mailbox box(folder / "box");
-  Prrun prrun(folder, shell({"--server_num", "2", "--trainer_num", "2"}, three_pids_each));
+  Prrun prrun(folder, shell({"--server_num", "2", "--trainer_num", "2", "--json", "report.json"}, three_pids_each));
   auto const pids = box.pids(12);
   ASSERT_EQ(pids.size(), 12U);
+  std::vector<pid_t> supervising;
+  for (auto const pid : pids) {
+    if (parent_of(parent_of(pid)) == prrun.pid()) supervising.push_back(parent_of(pid));
+  }
+  ASSERT_FALSE(supervising.empty());
   prrun.signal(SIGKILL);
   EXPECT_EQ(prrun.finish().code(), 137);
   EXPECT_TRUE(all_gone(pids));
+  EXPECT_TRUE(all_gone(supervising));  // it writes the report when all others are gone
+  auto const said = launch_test::read_file(folder / "stderr");
+  EXPECT_TRUE(has(said, "the job was stopped because prrun itself was killed after ")) << said;
+  EXPECT_TRUE(has(launch_test::read_file(folder / "report.json"), "because prrun itself was killed"));
+}
+
+TEST(LocalJob, KillingTheSupervisingProcessLeavesNoProcess) {
+  TempFolder folder;
+  Mailbox box(folder / "box");
+  Prrun prrun(folder, shell({}, "echo $PPID >box; echo $$ >box; exec sleep 1000"));
+  auto pids = box.pids(4);
+  ASSERT_EQ(pids.size(), 4U);
+  auto const worker = std::ranges::find_if(pids, [&](pid_t pid) { return parent_of(pid) == prrun.pid(); });
+  ASSERT_NE(worker, pids.end());
+  ::kill(*worker, SIGKILL);
+  auto const finished = prrun.finish();
+  EXPECT_EQ(finished.code(), 137);
+  EXPECT_TRUE(all_gone(pids, milliseconds(0)));
+  EXPECT_TRUE(has(finished.error, "its supervising process was killed by SIGKILL: every process of the job has been"))
+      << finished.error;
 }
 
 TEST(LocalJob, ThePassedTimeLimitIs124) {
@@ -372,6 +411,140 @@ TEST(LocalJob, WritesNoVariableOfTheUsersAnywhere) {
   }
 }
 
+// Paddle's launcher writes every environment into envlog.N and its own into a log of the job.
+TEST(LocalJob, LeavesItsLogsAndNothingElse) {
+  Prrun prrun(shell({"--server_num", "1", "--trainer_num", "2"}, "true"));
+  EXPECT_EQ(prrun.finish().code(), 0);
+  std::set<std::string> names;
+  for (auto const& entry : std::filesystem::directory_iterator(prrun.folder() / "log")) {
+    names.insert(entry.path().filename());
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"serverlog.0", "workerlog.0", "workerlog.1"}));
+}
+
+TEST(LocalJob, OverwritesLogsWhenTold) {
+  TempFolder folder;
+  for (auto const* word : {"first", "second"}) {
+    EXPECT_EQ(Prrun(folder, {"--log_overwrite", "True", "echo", word}).finish().code(), 0);
+  }
+  EXPECT_EQ(launch_test::read_file(folder / "log/workerlog.0"), "second\n");
+  EXPECT_FALSE(std::filesystem::exists(folder / "log/workerlog.0.prev"));
+}
+
+TEST(LocalJob, StartsAFailedJobAgainAsOftenAsIsAsked) {
+  Prrun prrun(shell({"--max_restart", "3", "--server_grace", "0", "--json", "report.json"},
+                    R"([ $TRAINING_ROLE = PSERVER ] && exec sleep 1000
+    echo try >>tries; [ $(wc -l <tries) -lt 3 ] && kill -9 $$; exit 0)"));
+  auto const finished = prrun.finish();
+  EXPECT_EQ(finished.code(), 0) << finished.error;
+  EXPECT_EQ(launch_test::read_file(prrun.folder() / "tries"), "try\ntry\ntry\n");
+  EXPECT_TRUE(has(finished.error, "LAUNCH WARNING ")) << finished.error;
+  EXPECT_TRUE(has(finished.error, "Restart 2 of 3 of the whole job: trainer 0 was killed by SIGKILL after "));
+  EXPECT_FALSE(has(finished.error, "Restart 3 of 3"));
+  EXPECT_TRUE(has(finished.error, " Restarts 2 of 3\n"));
+  EXPECT_TRUE(has(launch_test::read_file(prrun.folder() / "report.json"), "\"restarts\":2,"));
+}
+
+TEST(LocalJob, StartsNothingAgainThatCannotSucceedOrWasNotAsked) {
+  struct Case {
+    std::vector<std::string> flags;
+    std::string end;
+    int code;
+    std::string tries;
+  };
+  for (auto const& [flags, end, code, tries] :
+       std::vector<Case>{{{}, "kill -9 $$", 137, "try\n"},
+                         {{"--max_restart", "2"}, "exit 64", 64, "try\n"},
+                         {{"--max_restart", "2"}, "exit 78", 78, "try\n"},
+                         {{"--max_restart", "2"}, "exit 124", 124, "try\n"},
+                         {{"--max_restart", "1"}, "exit 75", 75, "try\ntry\n"}}) {
+    Prrun prrun(shell(flags, "[ $TRAINING_ROLE = PSERVER ] && exec sleep 1000; echo try >>tries; " + end));
+    EXPECT_EQ(prrun.finish().code(), code);
+    EXPECT_EQ(launch_test::read_file(prrun.folder() / "tries"), tries) << end;
+  }
+}
+
+TEST(LocalJob, AnInterruptedJobIsNotStartedAgain) {
+  TempFolder folder;
+  Mailbox box(folder / "box");
+  Prrun prrun(folder, shell({"--max_restart", "5"}, "echo $$ >box; echo try >>tries; exec sleep 1000"));
+  ASSERT_EQ(box.pids(2).size(), 2U);
+  prrun.signal(SIGTERM);
+  EXPECT_EQ(prrun.finish().code(), 143);
+  EXPECT_EQ(launch_test::read_file(folder / "tries"), "try\ntry\n");
+}
+
+TEST(LocalJob, ACollectiveJobHasTrainersOnly) {
+  Prrun prrun(
+      shell({"--devices", "6,7"}, "echo $PADDLE_TRAINER_ID $PADDLE_GLOBAL_SIZE $FLAGS_selected_gpus $TRAINING_ROLE"),
+      {{"CUDA_VISIBLE_DEVICES", "4,6,7"}, {"TRAINING_ROLE", "PSERVER"}});
+  auto const finished = prrun.finish();
+  EXPECT_EQ(finished.code(), 0) << finished.error;
+  EXPECT_EQ(prrun.log("workerlog.0"), "0 2 1\n");
+  EXPECT_EQ(prrun.log("workerlog.1"), "1 2 2\n");
+  EXPECT_FALSE(std::filesystem::exists(prrun.folder() / "log/serverlog.0"));
+  EXPECT_TRUE(has(finished.error, "Job: default, mode collective, replicas 1[1:1], elastic False")) << finished.error;
+}
+
+TEST(LocalJob, AFailedProcessEndsACollectiveJob) {
+  auto const finished =
+      run_prrun(shell({"--nproc_per_node", "3"}, "[ $PADDLE_TRAINER_ID = 1 ] && exit 9; exec sleep 1000"));
+  EXPECT_EQ(finished.code(), 9);
+  EXPECT_TRUE(has(finished.error, "trainer 1 ended with exit code 9 after ")) << finished.error;
+}
+
+// Two logical nodes on one machine share one list, and each runs its own host's members. 127.0.0.1 is a prefix of
+// 127.0.0.10.
+TEST(LocalJob, NodesOfOneListRunTheirOwnMembers) {
+  std::vector<std::string> flags{"--with_gloo", "0", "--servers", "", "--trainers", ""};
+  std::vector<BoundPort> held;
+  for (int const list : {3, 5}) {
+    for (auto const* host : {"127.0.0.1", "127.0.0.10"}) {
+      held.push_back(bind_endpoint({host, 0}).value());
+      flags[static_cast<std::size_t>(list)] +=
+          (flags[static_cast<std::size_t>(list)].empty() ? "" : ",") + to_string(held.back().endpoint);
+    }
+  }
+  held.clear();
+  for (auto const& [host, index] : {std::pair<std::string, std::string>{"127.0.0.1", "0"}, {"127.0.0.10", "1"}}) {
+    auto const& other = index == "0" ? "1" : "0";
+    auto own = flags;
+    // A server's node goes on while trainers may train on the other; here both members end by themselves.
+    Prrun prrun(shell(std::move(own), "echo $TRAINING_ROLE $POD_IP $PADDLE_NNODES $PADDLE_TRAINERS_NUM"),
+                {{"POD_IP", host}});
+    EXPECT_EQ(prrun.finish().code(), 0);
+    EXPECT_EQ(prrun.log("serverlog." + index), concat("PSERVER ", host, " 2 2\n"));
+    EXPECT_EQ(prrun.log("workerlog." + index), concat("TRAINER ", host, " 2 2\n"));
+    EXPECT_FALSE(std::filesystem::exists(prrun.folder() / ("log/serverlog." + std::string(other))));
+    EXPECT_FALSE(std::filesystem::exists(prrun.folder() / ("log/workerlog." + std::string(other))));
+  }
+}
+
+// A node without trainers must not take that for their having finished.
+TEST(LocalJob, ServersWaitForTrainersOfOtherNodes) {
+  TempFolder folder;
+  Mailbox box(folder / "box");
+  ASSERT_EQ(::mkfifo((folder / "go").c_str(), 0600), 0);
+  auto const port = bind_loopback().value().endpoint.port;
+  Prrun prrun(folder, shell({"--with_gloo", "0", "--server_grace", "0", "--servers", concat("127.0.0.1:", port),
+                             "--trainers", "203.0.113.1:1"},
+                            "echo $$ >box; read word <go; echo served"));
+  auto const server = box.pids(1);
+  ASSERT_EQ(server.size(), 1U);
+  EXPECT_FALSE(launch_test::gone_within(server.front(), milliseconds(500)));
+  launch_test::write_file(folder / "go", "go\n");
+  EXPECT_EQ(prrun.finish().code(), 0);
+  EXPECT_EQ(prrun.log("serverlog.0"), "served\n");
+}
+
+TEST(LocalJob, SpeaksIpv6) {
+  if (!bind_endpoint({"::1", 0})) GTEST_SKIP() << "this machine has no ::1";
+  Prrun prrun(shell({"--host", "::1"}, "echo $POD_IP $PADDLE_PSERVERS_IP_PORT_LIST"));
+  auto const finished = prrun.finish();
+  EXPECT_EQ(finished.code(), 0) << finished.error;
+  EXPECT_TRUE(prrun.log("workerlog.0").starts_with("::1 [::1]:")) << prrun.log("workerlog.0");
+}
+
 TEST(LocalJob, ShowsProgressOnATerminal) {
   TempFolder folder;
   Descriptor const master(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
@@ -386,14 +559,17 @@ TEST(LocalJob, ShowsProgressOnATerminal) {
   auto const pid = spawn({PRRUN_PATH,
                           {"--log_dir", (folder / "log").string(), "--server_grace", "0", "--", "sh", "-c",
                            R"([ $TRAINING_ROLE = PSERVER ] && exec sleep 1000
-                 echo 'examples=30 total=60 rate=10 loss=0.5' >$PRDIST_PROGRESS; read word <"$0")",
+                 echo 'step=3 examples=30 total=60 rate=10 loss=0.5' >$PRDIST_PROGRESS; read word <"$0")",
                            (folder / "box").string()},
                           {"PATH=/usr/bin:/bin", "TERM=xterm"},
                           slave.get(),
                           -1})
                        .value();
   std::string text;
-  auto const wanted = "50% 30/60 examples, 10 examples/s, loss 0.5000, eta 0:03 | servers 1/1 up, trainers 1/1 up";
+  std::string const wanted =
+      "50% 30/60 examples, 10 examples/s, loss 0.5000, eta 0:03 | servers 1/1 up, trainers 1/1 up\r\n"
+      "server 0   running\r\n"
+      "trainer 0  running  step 3  loss 0.5000  10 examples/s  50%";
   auto const deadline = std::chrono::steady_clock::now() + launch_test::patience;
   while (!has(text, wanted) && std::chrono::steady_clock::now() < deadline &&
          launch_test::readable_within(master.get(), launch_test::patience)) {

@@ -74,3 +74,11 @@ TEST(LastLines, OfALongLogCostLittle) {
   EXPECT_EQ(lines[0].size(), 404U);
   EXPECT_EQ(lines[1], "last");
 }
+
+TEST(LogFolder, MayBeSharedByNodesOfOneJob) {
+  TempFolder folder;
+  auto const first = claim_log_dir(folder.path(), true);
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(claim_log_dir(folder.path(), true));
+  EXPECT_FALSE(claim_log_dir(folder.path()));
+}

@@ -23,8 +23,10 @@ TEST(LaunchPlan, RanksServersBeforeTrainers) {
 TEST(LaunchPlan, RunsAllMembersHereUnlessItSaysWhich) {
   auto plan = two_hosts();
   EXPECT_EQ(members_here(plan), members_of(plan));
+  EXPECT_FALSE(runs_in_part(plan));
   plan.here = {{JobRole::server, 1}};
   EXPECT_EQ(members_here(plan), plan.here);
+  EXPECT_TRUE(runs_in_part(plan));
 }
 
 TEST(LaunchPlan, FindsAMembersOwnEndpoint) {

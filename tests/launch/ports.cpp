@@ -137,3 +137,13 @@ TEST(Ports, AnEndpointThatCannotBeBoundIsNamed) {
   ASSERT_FALSE(foreign);
   EXPECT_EQ(foreign.error().code(), Errc::config_invalid) << foreign.error().what();
 }
+
+TEST(Ports, OfAHostMayBeAnyThatIsFree) {
+  auto const port = bind_endpoint({"127.0.0.2", 0}).value();
+  EXPECT_EQ(port.endpoint.host, "127.0.0.2");
+  ASSERT_TRUE(start_listening(port));
+  EXPECT_EQ(connect_to(port.endpoint), 0);
+  if (auto const v6 = bind_endpoint({"::1", 0})) {
+    EXPECT_NE(v6->endpoint.port, 0);
+  }
+}

@@ -89,3 +89,13 @@ TEST(Report, OfASuccessShowsNoLog) {
   report.first_failure.reset();
   EXPECT_EQ(failing_log(report), "");
 }
+
+TEST(Report, OfAKilledLauncherSaysSo) {
+  JobReport report;
+  report.outcome = Outcome::interrupted;
+  report.exit_code = 143;
+  report.seconds = 2;
+  EXPECT_EQ(cause_of(report), "the job was stopped by SIGTERM after 2.0 s");
+  report.launcher_killed = true;
+  EXPECT_EQ(cause_of(report), "the job was stopped because prrun itself was killed after 2.0 s");
+}

@@ -16,11 +16,13 @@ TEST(ReportJson, HoldsEverythingTheTableDoes) {
   report.exit_code = 7;
   report.seconds = 3.5;
   report.first_failure = 1;
+  report.restarts = 2;
   report.members = {{{JobRole::server, 0}, 101, Ending{0, SIGTERM, false}, 3.5, true, "log/serverlog.0"},
                     {{JobRole::trainer, 0}, 102, Ending{7, 0, false}, 3.25, false, "log/a \"b\"\n"},
                     {{JobRole::trainer, 1}, 103, {}, 0, false, "log/workerlog.1"}};
   EXPECT_EQ(json::parse(json::serialize(to_json(report))), json::parse(R"({
-    "job_id": "nightly", "pod": "abcdef", "outcome": "failed", "exit_code": 7, "seconds": 3.5, "first_failure": 1,
+    "job_id": "nightly", "pod": "abcdef", "outcome": "failed", "exit_code": 7, "seconds": 3.5, "restarts": 2,
+    "first_failure": 1,
     "cause": "trainer 0 ended with exit code 7 after 3.2 s: see log/a \"b\"\n",
     "members": [
       {"rank": 0, "role": "server", "index": 0, "pid": 101, "exit_code": null, "signal": "SIGTERM",

@@ -20,10 +20,10 @@
 #include <string_view>
 #include <system_error>
 
+#include <prdist/core/descriptor.hpp>
 #include <prdist/core/environment.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/core/text.hpp>
-#include <prdist/core/descriptor.hpp>
 #include <prdist/launch/ending.hpp>
 #include <prdist/launch/environment.hpp>
 #include <prdist/launch/logs.hpp>

@@ -2,7 +2,10 @@
 #include "command_line.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cstddef>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -27,7 +30,46 @@ class Help : public CLI::Formatter {
   std::string usage_;
 };
 
+/// The variable that stands for a flag, when it is set to something.
+std::string variable_of(CLI::Option const& option) {
+  auto const name = option.get_envname();
+  auto const* const value = name.empty() ? nullptr : std::getenv(name.c_str());
+  return value == nullptr ? "" : value;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
 }  // namespace
+
+bool is_true(std::string_view text) {
+  auto const word = lower(text);
+  return word == "true" || word == "1" || word == "yes" || word == "on";
+}
+
+CLI::Validator truth() {
+  return CLI::Validator(
+      [](std::string const& text) {
+        static constexpr std::array<std::string_view, 4> no{"false", "0", "no", "off"};
+        bool const fine = is_true(text) || std::ranges::find(no, lower(text)) != no.end();
+        return fine ? std::string() : concat("'", text, "' is not true or false");
+      },
+      "");
+}
+
+std::vector<std::string> overridden_variables(CLI::App const& app) {
+  std::vector<std::string> lines;
+  for (auto const* const option : app.get_options()) {
+    auto const variable = variable_of(*option);
+    if (variable.empty() || option->count() == 0 || option->results().back() == variable) continue;
+    lines.push_back(concat("--", option->get_lnames().front(), ' ', option->results().back(), " is used, not ",
+                           option->get_envname(), '=', variable, " of the environment"));
+  }
+  return lines;
+}
 
 std::string spelled(std::string name) {
   auto hyphens = name;
@@ -56,6 +98,17 @@ Words CommandLine::take(Words const& words) {
   if (!rest.empty() && rest.front() == "--") rest.erase(rest.begin());
   app_.parse(Words(words.rend() - static_cast<std::ptrdiff_t>(own), words.rend()));
   return rest;
+}
+
+std::string CommandLine::origin_of(std::string_view complaint, Words const& words) const {
+  for (auto const* const option : app_.get_options()) {
+    auto const given = [&](std::string const& word) {
+      return word.starts_with('-') && option->check_name(word.substr(0, word.find('=')));
+    };
+    if (variable_of(*option).empty() || std::ranges::any_of(words, given)) continue;
+    if (complaint.starts_with(option->get_name() + ":")) return concat(" (from ", option->get_envname(), ")");
+  }
+  return {};
 }
 
 int CommandLine::complain(std::string_view what) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <prdist/core/text.hpp>
 
@@ -39,6 +40,13 @@ template <class Number>
   return std::chrono::milliseconds(static_cast<long>(seconds * 1000));
 }
 
+/// Yes or no as Paddle's flags spell it: True, false, 1, 0, yes, no.
+[[nodiscard]] CLI::Validator truth();
+[[nodiscard]] bool is_true(std::string_view text);
+
+/// A line for each flag that was given and whose variable says something else: the flag is what counts.
+[[nodiscard]] std::vector<std::string> overridden_variables(CLI::App const& app);
+
 /// A command's flags and how it is used. The usage is shown in its help and behind every complaint.
 class CommandLine {
  public:
@@ -60,7 +68,7 @@ class CommandLine {
     } catch (CLI::Success const& wanted) {  // --help and --version
       return app_.exit(wanted);
     } catch (CLI::ParseError const& error) {
-      return complain(error.what());
+      return complain(prdist::concat(error.what(), origin_of(error.what(), words)));
     }
     return std::nullopt;
   }
@@ -74,6 +82,8 @@ class CommandLine {
  private:
   /// Parses what is ours, up to -- or the program's name, and returns the rest.
   [[nodiscard]] Words take(Words const& words);
+  /// " (from PADDLE_SERVER_NUM)" where the complaint is about a flag that only a variable has given.
+  [[nodiscard]] std::string origin_of(std::string_view complaint, Words const& words) const;
   [[nodiscard]] int complain(std::string_view what);
 
   CLI::App app_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the launcher shows: lines on standard output and standard error, and on a terminal one status line below
-// them that is rewritten. Writing never blocks: a pager or a stopped terminal must not stop the supervision.
+// What the launcher shows: lines on standard output and standard error, and on a terminal a few status lines below
+// them that are rewritten. Writing never blocks: a pager or a stopped terminal must not stop the supervision.
 #pragma once
 
 #include <poll.h>
@@ -81,10 +81,16 @@ class Console {
   Console(Console const&) = delete;
   Console& operator=(Console const&) = delete;
 
-  /// Whether status() has a line to rewrite.
+  /// Whether status() has lines to rewrite.
   [[nodiscard]] bool terminal() const noexcept { return terminal_; }
   /// Whether so much waits to be taken that the caller had better hold back lines for standard output.
   [[nodiscard]] bool congested() const noexcept { return (one_file_ ? error_ : out_).size() > (64 << 10); }
+
+  /// Lines of the terminal.
+  [[nodiscard]] std::size_t rows() const {
+    winsize size{};
+    return ::ioctl(error_fd_, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24U;
+  }
 
   void out(std::string_view line) {
     if (one_file_) return error(line);
@@ -101,13 +107,20 @@ class Console {
     error_.flush({});
   }
 
-  /// The status line, cut to the terminal's width; an empty one takes it away. Nothing without a terminal.
+  /// The status, each of its lines cut to the terminal's width; an empty one takes it away. Nothing without a terminal.
   void status(std::string_view text) {
     if (!terminal_ || (status_.empty() && text.empty())) return;
     winsize size{};
     std::size_t const width = ::ioctl(error_fd_, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1U : 79U;
     auto const before = erase();
-    status_ = text.substr(0, width);
+    status_.clear();
+    for (bool more = !text.empty(); more;) {
+      auto const line = text.substr(0, text.find('\n'));
+      more = line.size() < text.size();
+      text.remove_prefix(line.size() + (more ? 1 : 0));
+      status_ += line.substr(0, width);
+      if (more) status_ += '\n';
+    }
     // A terminal that takes nothing gets the newest state when it takes something again.
     if (error_.size() == 0) {
       error_.put(before);
@@ -122,7 +135,12 @@ class Console {
   }
 
  private:
-  [[nodiscard]] std::string_view erase() const noexcept { return status_.empty() ? "" : "\r\x1b[K"; }
+  /// Back to where the status begins, and all behind it away.
+  [[nodiscard]] std::string erase() const {
+    if (status_.empty()) return {};
+    auto const above = std::ranges::count(status_, '\n');
+    return above == 0 ? "\r\x1b[K" : concat("\r\x1b[", above, "A\x1b[J");
+  }
 
   detail::OutputQueue out_;
   detail::OutputQueue error_;

@@ -39,6 +39,12 @@ struct Ending {
   return ending.signal != 0 ? 128 + ending.signal : ending.code;
 }
 
+/// Whether trying again may help a job that failed with this code (docs/launch_contract.md): not when its command line
+/// or configuration is wrong, or its time is over.
+[[nodiscard]] constexpr bool may_try_again(int code) noexcept {
+  return code != 0 && code != 64 && code != 78 && code != 124;
+}
+
 /// "exit 7" or "SIGSEGV, core dumped".
 [[nodiscard]] inline std::string to_string(Ending const& ending) {
   if (ending.signal == 0) return concat("exit ", ending.code);

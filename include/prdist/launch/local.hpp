@@ -3,15 +3,17 @@
 // put together.
 #pragma once
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
-#include <random>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -21,6 +23,7 @@
 #include <prdist/launch/console.hpp>
 #include <prdist/launch/descendants.hpp>
 #include <prdist/launch/environment.hpp>
+#include <prdist/launch/local_plan.hpp>
 #include <prdist/launch/logs.hpp>
 #include <prdist/launch/plan.hpp>
 #include <prdist/launch/ports.hpp>
@@ -31,44 +34,6 @@
 #include <prdist/launch/view.hpp>
 
 namespace prdist {
-
-struct LocalJob {
-  std::filesystem::path program;  ///< as find_program() gives it; every member runs it
-  std::vector<std::string> arguments;
-  std::size_t servers = 1;
-  std::size_t trainers = 1;
-  std::string job_id = "default";
-  std::filesystem::path log_dir = "log";
-  EndingLimits limits;
-  bool quiet = false;
-  bool hand_over_sockets = true;  ///< false releases every port just before the members start (ports.hpp)
-};
-
-/// A plan and the sockets that hold the ports of this node's members.
-struct LocalPlan {
-  LaunchPlan plan;
-  std::map<std::size_t, BoundPort> servers;  ///< by the server's index
-  std::vector<BoundPort> others;  ///< of trainers and gloo: bound for the job, so that nobody else takes them
-};
-
-[[nodiscard]] inline Result<LocalPlan> plan_local(LocalJob const& job) {
-  LocalPlan local;
-  local.plan.job_id = job.job_id;
-  local.plan.log_dir = job.log_dir;
-  std::random_device random;
-  for (int i = 0; i < 6; ++i) local.plan.pod_name += static_cast<char>('a' + random() % 26);
-  for (std::size_t i = 0; i < job.servers + job.trainers + 1; ++i) {
-    auto port = bind_loopback();
-    if (!port) return port.error();
-    bool const server = i < job.servers;
-    if (server) local.plan.servers.push_back(port->endpoint);
-    if (!server && i < job.servers + job.trainers) local.plan.trainers.push_back(port->endpoint);
-    if (i == job.servers + job.trainers) local.plan.gloo = port->endpoint;
-    if (server) local.servers.emplace(i, std::move(*port));
-    if (!server) local.others.push_back(std::move(*port));
-  }
-  return local;
-}
 
 namespace detail {
 
@@ -86,7 +51,7 @@ namespace detail {
   std::vector<MemberReport> started;
   for (auto const& member : members_here(local.plan)) {
     auto const path = log_path(local.plan, member);
-    auto const log = open_log(path);
+    auto const log = open_log(path, job.keep_logs);
     if (!log) return log.error();
     std::error_code ignored;
     std::filesystem::remove(progress_path(local.plan, member), ignored);  // the last run's would be shown as this one's
@@ -114,9 +79,10 @@ using Between = std::function<void(Supervisor&)>;
 /// that has called hold_signals() and adopt_orphans().
 [[nodiscard]] inline Result<JobReport> run_planned(LocalJob const& job, LocalPlan local, sigset_t const& held,
                                                    Console& console, Between const& between = {}) {
-  auto const claim = claim_log_dir(job.log_dir);
+  auto const parent = ::getppid();
+  auto const claim = claim_log_dir(job.log_dir, runs_in_part(local.plan));
   if (!claim) return claim.error();
-  JobView view(local.plan, console, job.quiet);
+  JobView view(local.plan, console, job.quiet, job.infos);
   view.ready();
   auto members = detail::start_members(job, local);
   if (!members) {
@@ -125,6 +91,8 @@ using Between = std::function<void(Supervisor&)>;
   }
   view.running();
   Supervisor supervisor(std::move(*members), job.limits, held);
+  auto const trainers_here = std::ranges::count(members_here(local.plan), JobRole::trainer, &JobMember::role);
+  supervisor.trainers_elsewhere(static_cast<std::size_t>(trainers_here) < local.plan.trainers.size());
   do {
     if (between) between(supervisor);
     view.refresh(supervisor);
@@ -132,17 +100,46 @@ using Between = std::function<void(Supervisor&)>;
   auto report = supervisor.report();
   report.job_id = job.job_id;
   report.pod_name = local.plan.pod_name;
+  // Under guard the SIGTERM of an orphan comes from the kernel (guard.hpp).
+  report.launcher_killed = report.outcome == Outcome::interrupted && ::getppid() != parent;
   view.ended(report);
   return report;
 }
 
-/// Runs a whole job on this machine, as run_planned() does.
+/// Runs a job on this machine, or this machine's members of one whose endpoints are listed, as run_planned() does. A
+/// whole job that fails in a way that may pass is started again, all of it, up to job.max_restart times.
 [[nodiscard]] inline Result<JobReport> run_local(LocalJob const& job, Console& console) {
   auto const held = hold_signals();
   adopt_orphans();
-  auto local = plan_local(job);
-  if (!local) return local.error();
-  return run_planned(job, std::move(*local), held, console);
+  auto const say = [&](std::string_view level, std::string_view text) {
+    if (!job.quiet) console.error(launch_line(level, text, std::chrono::system_clock::now()));
+  };
+  auto const start = std::chrono::steady_clock::now();
+  auto attempt = job;
+  for (unsigned restarts = 0;; ++restarts) {
+    auto local = plan_local(job);
+    if (!local) return local.error();
+    if (runs_in_part(local->plan) && std::exchange(attempt.max_restart, 0U) > 0) {
+      say("WARNING", "max_restart is not used: the other nodes of the lists would not know of a restart");
+    }
+    auto report = run_planned(attempt, std::move(*local), held, console);
+    if (!report) return report;
+    auto const passed = std::chrono::steady_clock::now() - start;
+    report->restarts = restarts;
+    report->seconds = std::chrono::duration<double>(passed).count();
+    bool const again =
+        report->outcome == Outcome::failed && restarts < attempt.max_restart && may_try_again(report->exit_code);
+    if (!again) {
+      if (restarts > 0 && job.infos) say("INFO", concat("Restarts ", restarts, " of ", job.max_restart));
+      return report;
+    }
+    say("WARNING", concat("Restart ", restarts + 1, " of ", job.max_restart, " of the whole job: ", cause_of(*report),
+                          job.keep_logs ? ", from now on *.prev" : ""));
+    if (job.limits.timeout) {
+      auto const left = *job.limits.timeout - std::chrono::duration_cast<std::chrono::milliseconds>(passed);
+      attempt.limits.timeout = std::max(left, std::chrono::milliseconds(0));
+    }
+  }
 }
 
 }  // namespace prdist

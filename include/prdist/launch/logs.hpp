@@ -23,8 +23,9 @@
 
 namespace prdist {
 
-/// Makes the folder and keeps it for this job until the descriptor closes: two jobs would mix their files.
-[[nodiscard]] inline Result<Descriptor> claim_log_dir(std::filesystem::path const& folder) {
+/// Makes the folder and keeps it for this job until the descriptor closes: two jobs would mix their files. Nodes of one
+/// job may share it, on a file system that all see: their files have different names.
+[[nodiscard]] inline Result<Descriptor> claim_log_dir(std::filesystem::path const& folder, bool shared = false) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   Descriptor claim(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -34,17 +35,18 @@ namespace prdist {
                  error.message(), ": give another one with --log_dir");
   }
   // File systems that cannot lock a folder answer otherwise; there the claim is not checked.
-  if (::flock(claim.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  if (::flock(claim.get(), (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return Error(Errc::config_contradiction, "launcher: the log folder '", folder.string(),
                  "' is in use by another job: give another one with --log_dir");
   }
   return claim;
 }
 
-/// A fresh log; the one of the run before is kept as FILE.prev. Writes append, so that several processes may share it.
-[[nodiscard]] inline Result<Descriptor> open_log(std::filesystem::path const& path) {
+/// A fresh log; the one of the run before is kept as FILE.prev unless `keep` is false. Writes append, so that several
+/// processes may share it.
+[[nodiscard]] inline Result<Descriptor> open_log(std::filesystem::path const& path, bool keep = true) {
   std::error_code error;
-  if (std::filesystem::is_regular_file(path, error)) {
+  if (keep && std::filesystem::is_regular_file(path, error)) {
     auto previous = path;
     previous += ".prev";
     std::filesystem::rename(path, previous, error);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -16,6 +17,15 @@
 
 namespace prdist {
 
+enum class JobMode : std::uint8_t {
+  ps,          ///< servers and trainers
+  collective,  ///< trainers only, which speak to each other
+};
+
+[[nodiscard]] constexpr std::string_view name_of(JobMode mode) noexcept {
+  return mode == JobMode::ps ? "ps" : "collective";
+}
+
 struct LaunchPlan {
   std::string job_id = "default";
   std::string pod_name;
@@ -23,7 +33,10 @@ struct LaunchPlan {
   std::vector<Endpoint> servers;
   std::vector<Endpoint> trainers;
   std::vector<JobMember> here;  ///< those that this node runs, in rank order; all of them when empty
-  Endpoint gloo;                ///< where Paddle's own barrier may listen; prdist does not use it
+  Endpoint gloo;                ///< where Paddle's own barrier or store may listen, if it has a port; prdist uses none
+  std::string with_gloo = "1";  ///< PADDLE_WITH_GLOO
+  JobMode mode = JobMode::ps;
+  std::vector<std::string> cards{};  ///< of a collective job, by member of this node; empty ones run on the CPU
 };
 
 /// Every member in rank order: servers, then trainers.
@@ -38,6 +51,11 @@ struct LaunchPlan {
 /// What this node runs of it.
 [[nodiscard]] inline std::vector<JobMember> members_here(LaunchPlan const& plan) {
   return plan.here.empty() ? members_of(plan) : plan.here;
+}
+
+/// Whether this node runs only a part of the job: other nodes have the rest.
+[[nodiscard]] inline bool runs_in_part(LaunchPlan const& plan) {
+  return members_here(plan).size() < plan.servers.size() + plan.trainers.size();
 }
 
 [[nodiscard]] inline Endpoint const& endpoint_of(LaunchPlan const& plan, JobMember const& member) {

@@ -63,8 +63,8 @@ struct BoundPort {
   return BoundPort{std::move(socket), {"127.0.0.1", ntohs(address.sin_port)}};
 }
 
-/// A socket bound to an endpoint of this machine. Where a name stands there it is bound to that port of all addresses:
-/// a pod's name service may not know the pod yet.
+/// A socket bound to an endpoint of this machine, port 0 standing for any that is free. Where a name stands there it is
+/// bound to that port of all addresses: a pod's name service may not know the pod yet.
 [[nodiscard]] inline Result<BoundPort> bind_endpoint(Endpoint const& endpoint) {
   sockaddr_in v4{};
   v4.sin_family = AF_INET;
@@ -86,7 +86,12 @@ struct BoundPort {
   Descriptor socket;
   if (!is_v4) socket = bound(v6, !is_v6);
   if (!socket && !is_v6 && (is_v4 || errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL)) socket = bound(v4, false);
-  if (socket) return BoundPort{std::move(socket), endpoint};
+  if (socket) {
+    sockaddr_in6 bound_to{};  // the port stands at the same place in both families
+    socklen_t size = sizeof bound_to;
+    ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound_to), &size);
+    return BoundPort{std::move(socket), {endpoint.host, ntohs(bound_to.sin6_port)}};
+  }
   auto const code = errno == EADDRINUSE ? Errc::transport_in_use : Errc::config_invalid;
   return Error(code, "launcher: ", to_string(endpoint), " cannot be bound: ", std::generic_category().message(errno),
                ". Choose another port, or check that the address is this machine's");

@@ -40,6 +40,8 @@ struct JobReport {
   std::vector<MemberReport> members;         ///< by rank
   std::optional<std::size_t> first_failure;  ///< a rank
   std::string failed_elsewhere{};            ///< the cause, when it is a failure on another node
+  unsigned restarts = 0;                     ///< of the whole job, before this run of it
+  bool launcher_killed = false;              ///< what stopped the job is that the process people see was killed
 };
 
 namespace detail {
@@ -80,7 +82,9 @@ namespace detail {
   auto const after = concat(" after ", detail::seconds_text(report.seconds), " s");
   switch (report.outcome) {
     case Outcome::succeeded: return {};
-    case Outcome::interrupted: return concat("the job was stopped by ", signal_name(report.exit_code - 128), after);
+    case Outcome::interrupted:
+      if (report.launcher_killed) return concat("the job was stopped because prrun itself was killed", after);
+      return concat("the job was stopped by ", signal_name(report.exit_code - 128), after);
     case Outcome::timed_out: {
       std::string stopped;
       for (auto const& each : report.members) {

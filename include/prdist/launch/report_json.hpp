@@ -43,6 +43,7 @@ namespace prdist {
           {"outcome", name_of(report.outcome)},
           {"exit_code", report.exit_code},
           {"seconds", report.seconds},
+          {"restarts", report.restarts},
           {"first_failure", first},
           {"cause", cause},
           {"members", members}};

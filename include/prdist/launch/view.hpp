@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person sees of a running job: Paddle's LAUNCH lines, trainer 0's log as it grows, the progress of all
-// trainers, and at the end the report.
+// What a person sees of a running job: Paddle's LAUNCH lines, trainer 0's log as it grows, how far all are, and at the
+// end the report.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <prdist/core/text.hpp>
+#include <prdist/launch/board.hpp>
 #include <prdist/launch/console.hpp>
 #include <prdist/launch/log_tail.hpp>
 #include <prdist/launch/plan.hpp>
@@ -43,14 +44,19 @@ class JobView {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// A quiet view shows nothing but the report of a job that did not succeed.
-  JobView(LaunchPlan plan, Console& console, bool quiet)
-      : plan_(std::move(plan)), console_(console), quiet_(quiet), replicas_(members_here(plan_).size()) {}
+  /// A quiet view shows nothing but the report of a job that did not succeed; one without infos no LAUNCH INFO lines.
+  JobView(LaunchPlan plan, Console& console, bool quiet, bool infos = true)
+      : plan_(std::move(plan)),
+        console_(console),
+        quiet_(quiet),
+        infos_(infos && !quiet),
+        replicas_(members_here(plan_).size()) {}
 
   /// Before the members start.
   void ready() {
     auto const nodes = node_count(plan_);
-    info(concat("Job: ", plan_.job_id, ", mode ps, replicas ", nodes, '[', nodes, ':', nodes, "], elastic False"));
+    info(concat("Job: ", plan_.job_id, ", mode ", name_of(plan_.mode), ", replicas ", nodes, '[', nodes, ':', nodes,
+                "], elastic False"));
     info(concat("Run Pod: ", plan_.pod_name, ", replicas ", replicas_, ", status ready"));
   }
 
@@ -77,7 +83,7 @@ class JobView {
     shown_ = now;
     auto const progress = progress_of(supervisor.members(), supervisor.elapsed().count());
     if (console_.terminal()) {
-      console_.status(concat(progress, progress.empty() ? "" : " | ", states_of(supervisor)));
+      console_.status(concat(progress, progress.empty() ? "" : " | ", states_of(supervisor), board_of(supervisor)));
     } else {
       show_progress(progress);
     }
@@ -101,7 +107,7 @@ class JobView {
 
  private:
   void info(std::string_view text) {
-    if (!quiet_) console_.error(launch_line("INFO", text, std::chrono::system_clock::now()));
+    if (infos_) console_.error(launch_line("INFO", text, std::chrono::system_clock::now()));
   }
 
   void show_text(std::string_view text) {
@@ -155,11 +161,29 @@ class JobView {
                   std::ranges::count(here, JobRole::trainer, &JobMember::role), " up");
   }
 
+  /// Members as lines, each behind a newline; a few lines of the terminal are left to what they write.
+  [[nodiscard]] std::string board_of(Supervisor const& supervisor) const {
+    constexpr std::size_t left_to_logs = 4;
+    std::vector<MemberState> states;
+    for (auto const& each : supervisor.members()) {
+      bool const ending = supervisor.rules().ending();
+      auto state = each.ending ? to_string(*each.ending) : std::string(ending ? "stopping" : "running");
+      auto last = each.member.role == JobRole::trainer ? read_progress(progress_path(plan_, each.member))
+                                                       : std::optional<Progress>();
+      states.push_back({each.member, std::move(state), std::move(last)});
+    }
+    std::string text;
+    auto const rows = console_.rows();
+    for (auto const& line : prdist::board_of(states, rows - std::min(rows, left_to_logs + 1))) text += '\n' + line;
+    return text;
+  }
+
   static constexpr std::string_view trainer_prefix = "[trainer 0] ";
 
   LaunchPlan plan_;
   Console& console_;
   bool quiet_;
+  bool infos_;
   std::size_t replicas_;
   std::optional<LogTail> tail_;
   Clock::time_point shown_{};

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configuration that Paddle's launcher shows before it starts anything, without what is secret.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <prdist/core/text.hpp>
+#include <prdist/launch/termination_log.hpp>
+
+namespace prdist {
+
+/// Names and values, sorted by name.
+using Configuration = std::map<std::string, std::string>;
+
+/// A program's arguments as Python shows a list: ['--epochs', '3', '--password', '***']. Values of flags that are named
+/// like secrets are left out, and so are those of secret variables of `environment` (NAME=value).
+[[nodiscard]] inline std::string shown_arguments(std::span<std::string const> arguments,
+                                                 std::span<std::string const> environment) {
+  std::string text;
+  bool secret = false;
+  for (auto argument : arguments) {
+    auto const begin = argument.find_first_not_of('-');
+    bool const flag = begin != 0;
+    if (secret && !flag) argument = "***";
+    auto const equals = argument.find('=');
+    auto name = begin == std::string::npos ? std::string() : argument.substr(begin, equals - begin);
+    for (auto& c : name) c = c == '-' || c == '.' ? '_' : c;
+    bool const named = is_secret_name(name);
+    if (named && equals != std::string::npos) argument = argument.substr(0, equals + 1) + "***";
+    secret = named && flag && equals == std::string::npos;
+    text += text.empty() ? "'" : ", '";
+    for (char const c : without_secrets(argument, environment)) {
+      if (c == '\'' || c == '\\') text += '\\';
+      if (c == '\n') text += "\\n";
+      if (c != '\n') text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    }
+    text += '\'';
+  }
+  return concat('[', text, ']');
+}
+
+/// The lines between the two dashed ones of Paddle's launcher, and these.
+[[nodiscard]] inline std::vector<std::string> configuration_lines(Configuration const& configuration) {
+  std::vector<std::string> lines{"-----------  Configuration  ----------------------"};
+  for (auto const& [name, value] : configuration) lines.push_back(concat(name, ": ", value));
+  lines.emplace_back(50, '-');
+  return lines;
+}
+
+}  // namespace prdist

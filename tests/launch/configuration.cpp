@@ -1,0 +1,27 @@
+#include <prdist/launch/configuration.hpp>
+
+#include <gtest/gtest.h>
+
+using namespace prdist;
+using Words = std::vector<std::string>;
+
+TEST(Configuration, HasTheSeedsForm) {
+  EXPECT_EQ(configuration_lines({{"with_gloo", "1"}, {"devices", "6,7"}}),
+            (Words{"-----------  Configuration  ----------------------", "devices: 6,7", "with_gloo: 1",
+                   "--------------------------------------------------"}));
+}
+
+TEST(Configuration, ShowsArgumentsAsPythonDoes) {
+  EXPECT_EQ(shown_arguments(Words{}, {}), "[]");
+  EXPECT_EQ(shown_arguments(Words{"--my-arg", "1", "", "it's", "a\nb\x1b"}, {}),
+            "['--my-arg', '1', '', 'it\\'s', 'a\\nb?']");
+}
+
+TEST(Configuration, ShowsNoSecret) {
+  Words const environment{"DB_PASSWORD=hunter2", "HOME=/home/me"};
+  EXPECT_EQ(shown_arguments(Words{"--token", "abc", "--api-key=def", "AWS_SECRET=ghi", "url=http://u:pw@host/",
+                                  "x-hunter2-y", "--password", "--epochs", "3"},
+                            environment),
+            "['--token', '***', '--api-key=***', 'AWS_SECRET=***', 'url=http://u:***@host/', 'x-***-y', "
+            "'--password', '--epochs', '3']");
+}

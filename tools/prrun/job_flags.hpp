@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of a job that prrun starts itself, on this machine or on several: those of paddle.distributed.launch and
+// fleetrun, each with its variable, and our own. And what a run of it begins and ends with: the configuration as Paddle
+// shows it, the report on the console and as a file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <prdist/core/environment.hpp>
+#include <prdist/core/error.hpp>
+#include <prdist/launch/configuration.hpp>
+#include <prdist/launch/console.hpp>
+#include <prdist/launch/local.hpp>
+#include <prdist/launch/report.hpp>
+
+#include "command_line.hpp"
+
+namespace prrun {
+
+struct JobFlags {
+  prdist::LocalJob job;  ///< what check() makes of the flags below
+  std::optional<std::size_t> server_num;
+  std::optional<std::size_t> trainer_num;
+  std::optional<std::size_t> nproc_per_node;
+  std::string servers;
+  std::string trainers;
+  std::string ips;
+  std::string devices;
+  std::string run_mode;
+  std::string log_level = "INFO";
+  std::string log_overwrite = "False";
+  std::optional<std::uint16_t> start_port;
+  std::optional<std::uint16_t> gloo_port;
+  int rank = -1;  ///< of this node among several
+  std::optional<unsigned> max_restart;
+  int elastic_level = -1;
+  double elastic_timeout = 30;
+  double server_grace = 10;
+  double grace = 10;
+  std::optional<double> timeout;
+  std::string json;
+  bool no_listen_fd = false;
+  bool dry_run = false;
+
+  std::vector<std::string> warnings;          ///< by check(): what was asked for and is done otherwise
+  prdist::Configuration configuration;        ///< by check() and prepare(), as Paddle's launcher shows it
+  std::map<std::string, std::string> unused;  ///< flags that mean nothing here and are taken all the same
+};
+
+void declare(CLI::App& app, JobFlags& flags);
+
+/// What one flag alone does not tell; fills in what the job takes from them. @throws CLI::ValidationError,
+/// prdist::Error
+void check(CLI::App const& app, JobFlags& flags, prdist::Environment const& environment);
+
+/// Notes for flags that only several nodes have a use for.
+void note_single_node(CLI::App const& app, JobFlags& flags);
+
+/// Looks for the program, and whether a report can be written: better now than after hours of training.
+/// @throws prdist::Error
+void prepare(JobFlags& flags, Words const& command);
+
+/// Shows what would be started. Returns the exit code.
+[[nodiscard]] int show_plan(JobFlags const& flags, prdist::LaunchPlan const& plan);
+
+using JobRun = std::function<prdist::Result<prdist::JobReport>(prdist::Console&)>;
+
+/// Shows the configuration and runs the job to its end, to be called under guard (run_guarded). An error that kept it
+/// from starting goes to the console, the report into the file of --json. Returns the exit code.
+[[nodiscard]] int run_and_report(JobFlags const& flags, JobRun const& run);
+
+}  // namespace prrun
