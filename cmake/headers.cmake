@@ -194,6 +194,7 @@ prdist_component(launch
   HEADERS
     include/prdist/launch/board.hpp
     include/prdist/launch/cards.hpp
+    include/prdist/launch/command.hpp
     include/prdist/launch/configuration.hpp
     include/prdist/launch/console.hpp
     include/prdist/launch/daemon.hpp
@@ -203,6 +204,8 @@ prdist_component(launch
     include/prdist/launch/guard.hpp
     include/prdist/launch/health.hpp
     include/prdist/launch/identity.hpp
+    include/prdist/launch/k8s/job_state.hpp
+    include/prdist/launch/k8s/job_state_json.hpp
     include/prdist/launch/k8s/pod_plan.hpp
     include/prdist/launch/k8s/pods.hpp
     include/prdist/launch/k8s/pods_json.hpp

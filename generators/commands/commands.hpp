@@ -3,6 +3,7 @@
 // code; diagnostics are printed by the caller.
 #pragma once
 
+#include <filesystem>
 #include <istream>
 #include <optional>
 #include <string>
@@ -45,5 +46,9 @@ int completion_command(Context& context);
 
 /// The Kubernetes objects among the rendered files, as one text with a line '---' in front of each.
 [[nodiscard]] std::string manifest(std::vector<File> const& files);
+
+/// Whole or not at all: beside its place first, then renamed. What is left there of an earlier run is removed, never
+/// written through: it may be a link to somewhere else. @throws IoError
+void write_file(std::filesystem::path const& path, File const& file);
 
 }  // namespace prdist::gen

@@ -78,8 +78,8 @@ namespace {
   throw IoError(concat(path, ": cannot be written: ", std::strerror(cause)));
 }
 
-/// Whole or not at all: beside its place first, then renamed. What is left there of an earlier run is removed, never
-/// written through: it may be a link to somewhere else.
+}  // namespace
+
 void write_file(std::filesystem::path const& path, File const& file) {
   auto const partial = path.native() + ".partial";
   ::unlink(partial.c_str());
@@ -102,6 +102,8 @@ void write_file(std::filesystem::path const& path, File const& file) {
     cannot_write(path.native(), fault);
   }
 }
+
+namespace {
 
 using Rendered = std::pair<Job, std::vector<File>>;
 

@@ -15,5 +15,12 @@ int run_mpi(Words const& words);
 int run_probe(Words const& words);
 int run_version(Words const& words);
 int run_check(Words const& words);
+int run_submit(Words const& words);  ///< a job that backend.yaml describes
+int run_status(Words const& words);
+int run_logs(Words const& words);
+int run_cancel(Words const& words);
+
+/// Whether words without a command are a submission: their flags lead up to -m or -b.
+[[nodiscard]] bool is_submission(Words const& words);
 
 }  // namespace prrun

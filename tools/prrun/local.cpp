@@ -30,6 +30,8 @@ constexpr char const* description = R"(Examples:
   prrun --timeout 600 --json report.json --max_restart 2 -- ./train --resume
   prrun k8s -- ./train          in a pod: this pod's share of the job    (prrun k8s --help)
   mpirun -n 3 prrun mpi -- ./train   this rank's share of the job        (prrun mpi --help)
+  prrun -m config.yaml -b backend.yaml    a job on a cluster, by mpirun or here (prrun submit --help)
+  prrun status | logs | cancel JOB   a job that was submitted to Kubernetes
   prrun probe | version | check      a pod's health; what was built in; what works on this machine
 
 Starts the servers and trainers of a job on this machine, each with the environment that paddle.distributed.launch
