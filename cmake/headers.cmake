@@ -25,6 +25,7 @@ prdist_component(prdist
     include/prdist/concepts/transport.hpp
     include/prdist/core/decl.hpp
     include/prdist/core/descriptor.hpp
+    include/prdist/core/elastic.hpp
     include/prdist/core/endpoint.hpp
     include/prdist/core/environment.hpp
     include/prdist/core/error.hpp

@@ -36,6 +36,7 @@ struct FleetOptions {
   Duration wait_for_servers = std::chrono::seconds(120);  ///< of init_worker()
   Duration wait_for_workers = std::chrono::minutes(30);   ///< of run_server(), until all have come
   Duration lost_after = std::chrono::seconds(60);         ///< silence after which a worker is given up
+  Duration elastic_timeout = std::chrono::seconds(120);   ///< of an elastic job with fewer workers than its least
   Duration retry_every = std::chrono::seconds(3);         ///< between two looks for a server
   unsigned server_threads = default_server_threads();
   std::size_t server_memory = 0;  ///< bytes that a server's tables may take, see Eviction; 0: default_server_memory()
@@ -56,7 +57,8 @@ struct TrainOptions {
 };
 
 /// The defaults, overridden by FLAGS_rpc_deadline (milliseconds, as Paddle has it), PRDIST_WAIT_SERVERS,
-/// PRDIST_WAIT_WORKERS, PRDIST_LOST_AFTER (seconds), PRDIST_SERVER_THREADS and PRDIST_SERVER_MEMORY_MB.
+/// PRDIST_WAIT_WORKERS, PRDIST_LOST_AFTER, PRDIST_ELASTIC_TIMEOUT (seconds), PRDIST_SERVER_THREADS and
+/// PRDIST_SERVER_MEMORY_MB.
 /// @throws Error config.invalid
 [[nodiscard]] inline FleetOptions options_from_env(Environment const& environment = process_environment) {
   FleetOptions options;
@@ -73,6 +75,9 @@ struct TrainOptions {
   }
   if (auto const value = read.optional_number("PRDIST_LOST_AFTER", 1, most)) {
     options.lost_after = std::chrono::seconds(*value);
+  }
+  if (auto const value = read.optional_number("PRDIST_ELASTIC_TIMEOUT", 1, most)) {
+    options.elastic_timeout = std::chrono::seconds(*value);
   }
   if (auto const value = read.optional_number("PRDIST_SERVER_THREADS", 1, 256)) options.server_threads = *value;
   if (auto const value = read.optional_number("PRDIST_SERVER_MEMORY_MB", 1, most)) {
