@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include <prdist/core/memory_limit.hpp>
@@ -54,6 +55,9 @@ struct TrainOptions {
   /// then one of them calls `pause` while the others wait.
   std::function<bool()> pause_due{};
   std::function<void()> pause{};
+  /// Not in Sync. Asked when there was no batch, as `next` is: how long to wait before asking for one again; nothing
+  /// at the end. Without it the first time is the end.
+  std::function<std::optional<Duration>()> more{};
 };
 
 /// The defaults, overridden by FLAGS_rpc_deadline (milliseconds, as Paddle has it), PRDIST_WAIT_SERVERS,

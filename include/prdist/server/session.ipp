@@ -44,6 +44,10 @@ class Session final : public SessionJob {
       case Kind::keep_cut: return on_keep_cut(header);
       case Kind::load: return on_load(header);
       case Kind::work_state: return reply_text(header, to_json(server_.saving_.state()));
+      case Kind::next_file: return on_next_file(header);
+      case Kind::file_done: return on_file_done(header);
+      case Kind::file_state: return on_file_state(header);
+      case Kind::duty: return on_duty(header);
       case Kind::clock: return on_clock(header);
       case Kind::pull_changed: return on_pull_changed(header);
       case Kind::shrink: return apply(header, Shrink{header.table, static_cast<std::uint32_t>(header.offset)});
@@ -53,7 +57,7 @@ class Session final : public SessionJob {
 
   void on_close(Error const& error) override {
     closed_ = true;
-    if (greeted_ && server_.trainers_.lose(trainer_)) server_.on_lost(trainer_, error);
+    if (greeted_ && !has_left_ && server_.trainers_.lose(trainer_)) server_.on_lost(trainer_, error);
     // Who connects and goes is a probe; who says something that is no hello may be a trainer of another release.
     if (!greeted_ && error.code() != Errc::transport_closed) {
       log(Level::warning, "server ", server_.options_.index, ": ", who(), ": ", error.what());
@@ -95,12 +99,16 @@ class Session final : public SessionJob {
       case Kind::retire:
       case Kind::cut:
       case Kind::load:
+      case Kind::file_state:
+      case Kind::duty:
         if (header.payload > max_text) return wrong("a text of ", header.payload, " bytes");
         return {};
       case Kind::ask_cut:
       case Kind::met_for_cut:
       case Kind::keep_cut:
       case Kind::work_state:
+      case Kind::next_file:
+      case Kind::file_done:
       case Kind::leave:
       case Kind::ping:
         if (header.payload != 0) return wrong("a message that has no payload came with ", header.payload, " bytes");
@@ -170,7 +178,13 @@ class Session final : public SessionJob {
                         " takes this for server ", hello->server, " of ", hello->servers, ", but it is ", options.index,
                         " of ", options.servers, ": PADDLE_PSERVERS_IP_PORT_LIST must be the same everywhere"));
     }
-    if (hello->trainers != options.trainers) {
+    if (auto const range = options.elastic ? to_string(*options.elastic) : std::string(); hello->elastic != range) {
+      return refuse(
+          header, Error(Errc::config_contradiction, "trainer ", hello->trainer, " at ", peer_, " has PRDIST_ELASTIC='",
+                        hello->elastic, "', server ", options.index, " '", range, "': it must be the same everywhere"));
+    }
+    // In an elastic job it is how many there were at the beginning, which nobody needs to know.
+    if (!options.elastic && hello->trainers != options.trainers) {
       return refuse(header, Error(Errc::config_contradiction, "trainer ", hello->trainer, " at ", peer_, " knows of ",
                                   hello->trainers, " trainers, server ", options.index, " of ", options.trainers,
                                   ": PADDLE_TRAINERS_NUM must be the same everywhere"));
@@ -188,6 +202,13 @@ class Session final : public SessionJob {
     auto const spec = spec_from_json(text());
     if (!spec) return fail(header, spec.error());
     auto const& index = server_.options_.index;
+    if (std::visit([](auto const& it) { return it.apply; }, *spec) != ApplyRule::immediate &&
+        server_.options_.elastic) {
+      return fail(header, Error(Errc::config_contradiction, "server ", index, ": trainer ", trainer_,
+                                " declares table '", name_of(*spec),
+                                "' for a strategy that counts its trainers, in an elastic job: use async "
+                                "or half_async"));
+    }
     auto const added = server_.catalog_.add(*spec, server_.placement_, index);
     if (!added) {
       return fail(header, Error(added.error().code(), "server ", index, ": trainer ", trainer_, " declares ",

@@ -24,6 +24,7 @@ struct Hello {
   std::uint32_t server = 0;  ///< which one the trainer believes it talks to
   std::uint32_t servers = 0;
   std::string release;
+  std::string elastic{};  ///< `min:max` of an elastic job, else empty
 
   friend bool operator==(Hello const&, Hello const&) = default;
 };

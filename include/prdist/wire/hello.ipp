@@ -12,11 +12,13 @@
 namespace prdist {
 
 PRDIST_DECL std::string to_json(Hello const& hello) {
-  return boost::json::serialize(boost::json::object{{"trainer", hello.trainer},
-                                                    {"trainers", hello.trainers},
-                                                    {"server", hello.server},
-                                                    {"servers", hello.servers},
-                                                    {"release", hello.release}});
+  boost::json::object object{{"trainer", hello.trainer},
+                             {"trainers", hello.trainers},
+                             {"server", hello.server},
+                             {"servers", hello.servers},
+                             {"release", hello.release}};
+  if (!hello.elastic.empty()) object["elastic"] = hello.elastic;
+  return boost::json::serialize(object);
 }
 
 PRDIST_DECL Result<Hello> hello_from_json(std::string_view text) {
@@ -38,6 +40,10 @@ PRDIST_DECL Result<Hello> hello_from_json(std::string_view text) {
   auto const* const release = object->if_contains("release");
   if (release == nullptr || !release->is_string()) return wrong("has no release");
   hello.release.assign(release->get_string().data(), release->get_string().size());
+  if (auto const* const elastic = object->if_contains("elastic")) {
+    if (!elastic->is_string()) return wrong("has a range that is no text");
+    hello.elastic.assign(elastic->get_string().data(), elastic->get_string().size());
+  }
   return hello;
 }
 
