@@ -34,6 +34,7 @@ prdist_component(prdist
     include/prdist/concepts/transport.hpp
     include/prdist/core/decl.hpp
     include/prdist/core/descriptor.hpp
+    include/prdist/core/elastic.hpp
     include/prdist/core/endpoint.hpp
     include/prdist/core/environment.hpp
     include/prdist/core/error.hpp
@@ -64,8 +65,11 @@ prdist_component(prdist
     include/prdist/device/cpu.hpp
     include/prdist/fleet.hpp
     include/prdist/fleet/all_reduce.hpp
+    include/prdist/fleet/batch_feed.hpp
     include/prdist/fleet/checkpointer.hpp
+    include/prdist/fleet/dispatched_files.hpp
     include/prdist/fleet/distributed_optimizer.hpp
+    include/prdist/fleet/elastic_checkpoints.hpp
     include/prdist/fleet/fleet.hpp
     include/prdist/fleet/flight.hpp
     include/prdist/fleet/geo_copy.hpp
@@ -100,7 +104,9 @@ prdist_component(prdist
     include/prdist/server/catalog.hpp
     include/prdist/server/clocks.hpp
     include/prdist/server/cut_call.hpp
+    include/prdist/server/duties.hpp
     include/prdist/server/engine.hpp
+    include/prdist/server/file_queue.hpp
     include/prdist/server/greeting.hpp
     include/prdist/server/lane.hpp
     include/prdist/server/lobby.hpp
@@ -155,13 +161,16 @@ prdist_component(prdist
     include/prdist/wire/buffer.hpp
     include/prdist/wire/channel.hpp
     include/prdist/wire/checksum.hpp
+    include/prdist/wire/file_state.hpp
     include/prdist/wire/frame.hpp
     include/prdist/wire/hello.hpp
     include/prdist/wire/texts.hpp
     include/prdist/wire/work_state.hpp
   IMPL
     include/prdist/checkpoint/manifest.ipp
+    include/prdist/fleet/checkpoint_steps.ipp
     include/prdist/fleet/checkpointer.ipp
+    include/prdist/fleet/elastic_checkpoints.ipp
     include/prdist/optim/kernel.ipp
     include/prdist/server/lobby.ipp
     include/prdist/server/saving.ipp
@@ -182,6 +191,7 @@ prdist_component(prdist
     include/prdist/transport/io_pool.ipp
     include/prdist/transport/sockets.ipp
     include/prdist/transport/tcp.ipp
+    include/prdist/wire/file_state.ipp
     include/prdist/wire/hello.ipp
     include/prdist/wire/work_state.ipp
   LINK Boost::headers Boost::json Threads::Threads xxHash::headers ZLIB::ZLIB

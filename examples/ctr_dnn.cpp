@@ -146,6 +146,99 @@ class Training {
   double seconds_ = 0;
 };
 
+/// Reads the files that the servers hand out, until all are done or the worker is to leave.
+class ElasticTraining {
+ public:
+  /// `checkpoints` may be null.
+  ElasticTraining(Settings const& settings, DispatchedFiles& files, ElasticCheckpoints* checkpoints)
+      : settings_(settings), files_(files), checkpoints_(checkpoints), start_(now()), said_(start_) {}
+
+  /// Between files and for checkpoints all threads pause, when what they have learned is on the servers.
+  void arrange(TrainOptions& options) {
+    options.pause_due = [this] {
+      if (leaves_) return false;
+      return file_ended_ || (checkpoints_ != nullptr && checkpoints_->due()) || files_.stop_wanted();
+    };
+    options.pause = [this] { pause(); };
+    options.more = [this]() -> std::optional<Duration> {
+      if (leaves_ || files_.over()) return std::nullopt;
+      return file_ended_ ? Duration{0} : DispatchedFiles::ask_again;
+    };
+  }
+
+  [[nodiscard]] std::optional<Batch> next() {
+    if (leaves_ || file_ended_) return std::nullopt;
+    if (!reader_ && !open()) return std::nullopt;
+    Batch batch;
+    if (reader_->next(batch)) return batch;
+    file_ended_ = true;
+    return std::nullopt;
+  }
+
+  void told(double loss, std::size_t examples) {
+    if (checkpoints_ != nullptr) checkpoints_->stepped();
+    loss_ += loss;
+    ++steps_;
+    examples_ += examples;
+    if (auto const t = now(); t - said_ > 0.2) {
+      said_ = t;
+      tell("train");
+    }
+  }
+
+  void end() {
+    tell("trained");
+    log(Level::info, "trained on ", examples_, " examples in ", rounded(seconds(), 1), " s, mean loss ",
+        rounded(loss_ / static_cast<double>(std::max<std::uint64_t>(1, steps_)), 4));
+  }
+
+  [[nodiscard]] double seconds() const { return now() - start_; }
+
+ private:
+  [[nodiscard]] bool open() {
+    file_ = files_.next();
+    if (!file_) return false;
+    reader_.emplace(std::vector{file_->name}, reader_options(settings_));
+    reader_->start_epoch(file_->epoch);
+    return true;
+  }
+
+  void pause() {
+    if (file_ended_) {
+      files_.done(*file_);
+      file_ended_ = false;
+      reader_.reset();
+    }
+    if (files_.stop_wanted()) {
+      leaves_ = true;
+    } else if (checkpoints_ != nullptr && checkpoints_->due()) {
+      checkpoints_->save();
+    }
+  }
+
+  void tell(char const* phase) const {
+    Progress progress;
+    progress.step = steps_;
+    progress.examples = examples_;
+    progress.loss = loss_ / static_cast<double>(std::max<std::uint64_t>(1, steps_));
+    progress.rate = static_cast<double>(examples_) / std::max(seconds(), 1e-9);
+    progress.phase = phase;
+    write_progress(progress, std::chrono::steady_clock::now());
+  }
+
+  Settings const& settings_;
+  DispatchedFiles& files_;
+  ElasticCheckpoints* checkpoints_;
+  std::optional<DispatchedFile> file_;
+  std::optional<SlotReader> reader_;
+  bool file_ended_ = false;
+  bool leaves_ = false;
+  double start_, said_;
+  std::uint64_t steps_ = 0;
+  std::uint64_t examples_ = 0;
+  double loss_ = 0;
+};
+
 /// AUC on the test rows by any predictor.
 template <class Predict>
 double evaluate(Settings const& settings, Predict&& predict) {
@@ -224,7 +317,9 @@ void check_before(Settings const& settings) {
   std::filesystem::create_directories(directory, failed);
   if (failed) throw Error(Errc::data_file, "cannot make the folder ", directory, ": ", failed.message());
   // Another job's checkpoints would be counted, and removed, as if they were this one's.
-  if (auto const passes = passes_in(directory); !settings.resume && !passes.empty()) {
+  // (In an elastic job they may be its own: there it is looked at when the job begins.)
+  if (auto const passes = passes_in(directory);
+      !settings.resume && !passes.empty() && !process_environment("PRDIST_ELASTIC")) {
     throw Error(Errc::config_contradiction, "--save_dir ", directory, " holds checkpoints up to ",
                 pass_name(passes.back()), ": go on from them with --resume, or give another folder");
   }
@@ -243,6 +338,53 @@ int train_single(Settings const& settings, Model model) {
   return 0;
 }
 
+/// A worker of a job whose workers come and go.
+template <class FleetOf, class OptimizerOf, class Model>
+int train_elastic(Settings const& settings, FleetOf& fleet, OptimizerOf& optimizer, Model model) {
+  auto const list = expand_files(settings.train).value();
+  fleet.init_worker();
+  optimizer.prepare(model);
+  std::optional<ElasticCheckpoints> checkpoints;
+  if (!settings.checkpoints.directory.empty()) {
+    checkpoints.emplace(fleet.elastic_checkpoints(settings.checkpoints));
+    checkpoints->begin(settings.resume);
+  }
+  auto files =
+      fleet.dispatched_files(list, {.epochs = static_cast<std::uint32_t>(settings.epochs), .shuffle = settings.seed});
+  ElasticTraining training(settings, files, checkpoints ? &*checkpoints : nullptr);
+  auto threads = settings.threads;
+  training.arrange(threads);
+  optimizer.train(
+      model, [&] { return training.next(); }, [&](double loss, std::size_t examples) { training.told(loss, examples); },
+      threads);
+  training.end();
+  if (!files.over()) {
+    // All of the job ends, or this worker alone: then nobody needs a checkpoint.
+    if (checkpoints && checkpoints->job_ends()) {
+      fleet.once("the last checkpoint", [&] {
+        checkpoints->save_last();
+        return std::string();
+      });
+    }
+    fleet.leave_worker();
+    log(Level::info, "worker ", fleet.worker_index(), " leaves the job before the end of the data");
+    return StopSignal::exit_code();
+  }
+  fleet.once("the result", [&] {
+    if (checkpoints) checkpoints->save_last();
+    auto const rows = static_cast<double>(settings.rows * settings.epochs);
+    write_result(settings, FleetOf::StrategyChoice::name,
+                 concat(", ", fleet.server_num(), " servers, ", to_string(*fleet.roles().elastic), " workers"), rows,
+                 training.seconds(), evaluate(settings, [&](Batch const& batch, std::span<float> out) {
+                   optimizer.predict(model, batch, out);
+                 }));
+    if (!settings.export_path.empty()) fleet.save_inference_model(settings.export_path);
+    return std::string();
+  });
+  fleet.stop_worker();
+  return 0;
+}
+
 template <class TransportChoice, class StrategyChoice, class Model>
 int train_fleet(Settings const& settings, StrategyChoice strategy, Model model) {
   auto options = options_from_env();
@@ -253,10 +395,14 @@ int train_fleet(Settings const& settings, StrategyChoice strategy, Model model) 
   auto optimizer = fleet.distributed_optimizer(Optimizers{adam, adam, row_policy(settings)});
   // SIGTERM is a question between two steps when there is a place to save to, and the end otherwise.
   std::optional<StopSignal> stop_signal;
-  if (!settings.checkpoints.directory.empty()) stop_signal.emplace();
+  // A worker of an elastic job leaves when it is asked to, and gives back what it has in hand.
+  if (!settings.checkpoints.directory.empty() || fleet.roles().elastic) stop_signal.emplace();
   if (fleet.is_server()) {
     fleet.init_server();
     return fleet.run_server();
+  }
+  if constexpr (requires { StrategyChoice::elastic; }) {
+    if (fleet.roles().elastic) return train_elastic(settings, fleet, optimizer, std::move(model));
   }
   auto const& roles = fleet.roles();
   auto const files = fleet.split_files(expand_files(settings.train).value());

@@ -8,6 +8,7 @@
 
 #include <prdist/checkpoint/manifest.ipp>
 #include <prdist/fleet/checkpointer.ipp>
+#include <prdist/fleet/elastic_checkpoints.ipp>
 #include <prdist/optim/kernel.ipp>
 #include <prdist/server/lobby.ipp>
 #include <prdist/server/saving.ipp>
@@ -17,5 +18,6 @@
 #include <prdist/trainer/client_job.ipp>
 #include <prdist/transport/beast.ipp>
 #include <prdist/transport/tcp.ipp>
+#include <prdist/wire/file_state.ipp>
 #include <prdist/wire/hello.ipp>
 #include <prdist/wire/work_state.ipp>

@@ -86,11 +86,14 @@ class Checkpoints : public ::testing::Test {
       auto const few = job.fewer.find(own);
       auto const last = few == job.fewer.end() ? job.steps : few->second;
       client.barrier("start");
-      bool stopped = false;
+      bool stopped = false, asked = false;
       std::uint64_t taken = 0;
       while (step < last && !stopped) {
-        if (job.stop_at && own == job.stopper && step == *job.stop_at)
+        // A stopper that lags must not let the others reach the end.
+        if (job.stop_at && !asked && step >= *job.stop_at + (own == job.stopper ? 0 : 8)) {
+          asked = true;
           client.ask_cut(in_step ? checkpoints.step() + 1 : 0, true);
+        }
         std::vector<Key> const touched = {own, 100 + step % 50, 150 + own};
         std::vector<float> rows(12), weights(3000);
         client.pull(sparse, touched, rows).wait();

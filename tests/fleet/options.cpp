@@ -21,6 +21,7 @@ TEST(Options, DefaultsHoldWithoutVariables) {
   EXPECT_EQ(options.wait_for_servers, 120s);
   EXPECT_EQ(options.wait_for_workers, 30min);
   EXPECT_EQ(options.lost_after, 60s);
+  EXPECT_EQ(options.elastic_timeout, 120s);
   EXPECT_EQ(options.retry_every, 3s);
   EXPECT_EQ(options.server_threads, default_server_threads());
   EXPECT_GE(options.server_threads, 1U);
@@ -33,11 +34,13 @@ TEST(Options, EachVariableSetsItsOwn) {
                                                    {"PRDIST_WAIT_SERVERS", "11"},
                                                    {"PRDIST_WAIT_WORKERS", "12"},
                                                    {"PRDIST_LOST_AFTER", "13"},
+                                                   {"PRDIST_ELASTIC_TIMEOUT", "14"},
                                                    {"PRDIST_SERVER_THREADS", "4"}}});
   EXPECT_EQ(options.deadline, 1500ms) << "milliseconds, as Paddle has them";
   EXPECT_EQ(options.wait_for_servers, 11s);
   EXPECT_EQ(options.wait_for_workers, 12s);
   EXPECT_EQ(options.lost_after, 13s);
+  EXPECT_EQ(options.elastic_timeout, 14s);
   EXPECT_EQ(options.server_threads, 4U);
 }
 
@@ -65,6 +68,7 @@ TEST(Options, WhatIsNoNumberInItsBoundsIsNamed) {
                              {"PRDIST_WAIT_SERVERS", "0 to 1000000000", {"", "-1", "forever", "1000000001"}},
                              {"PRDIST_WAIT_WORKERS", "1 to 1000000000", {"", "0", "-1", "x"}},
                              {"PRDIST_LOST_AFTER", "1 to 1000000000", {"", "0", "-1", "x"}},
+                             {"PRDIST_ELASTIC_TIMEOUT", "1 to 1000000000", {"", "0", "-1", "x"}},
                              {"PRDIST_SERVER_THREADS", "1 to 256", {"", "0", "257", "-1", "two", "99999999999"}}}) {
     for (auto const& value : wrong) {
       Variables const variables{{{name, value}}};

@@ -292,3 +292,23 @@ TEST(Roles, WhatIsWrongInPaddleV2IsNamed) {
                  "TRAINING_ROLE='PSERVER' with PADDLE_INIT_PSERVERS and without PADDLE_PSERVERS_IP_PORT_LIST: start "
                  "servers by prserver, or set the list");
 }
+
+TEST(Roles, AnElasticJobHasIdsUpToItsMost) {
+  EXPECT_EQ(roles_from_env(trainer("1")).elastic, std::nullopt);
+  auto const of_newcomer = roles_from_env(trainer("3").with("PRDIST_ELASTIC", "1:4"));
+  EXPECT_EQ(of_newcomer.elastic, (Elastic{1, 4}));
+  EXPECT_EQ(of_newcomer.index, 3U);
+  EXPECT_EQ(of_newcomer.workers, 2U);
+  EXPECT_EQ(roles_from_env(server("10.89.176.11").with("PRDIST_ELASTIC", "2:2")).elastic, (Elastic{2, 2}));
+}
+
+TEST(Roles, AnElasticJobThatContradictsItselfIsRefused) {
+  expect_refused(trainer("4").with("PRDIST_ELASTIC", "1:4"), Errc::config_contradiction,
+                 "PADDLE_TRAINER_ID='4' but PRDIST_ELASTIC='1:4': ids run from 0 to 3");
+  expect_refused(trainer("0").with("PRDIST_ELASTIC", "3:4"), Errc::config_contradiction,
+                 "PADDLE_TRAINERS_NUM='2' but PRDIST_ELASTIC='3:4': a job begins with as many trainers as it may have");
+  expect_refused(trainer("0").with("PRDIST_ELASTIC", "1:1"), Errc::config_contradiction,
+                 "PADDLE_TRAINERS_NUM='2' but PRDIST_ELASTIC='1:1': a job begins with as many trainers as it may have");
+  expect_refused(trainer("0").with("PRDIST_ELASTIC", "2"), Errc::config_invalid,
+                 "PRDIST_ELASTIC='2': two numbers from 1 to 65536 are expected, as in 2:4");
+}

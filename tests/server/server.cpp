@@ -22,9 +22,10 @@ class ServerByHand : public ::testing::Test {
   std::unique_ptr<Listener> listener =
       memory.listen({.endpoint = {"s", 1}, .pages = {}}, [this](auto const& c) { return server->accept(c); }).value();
 
-  std::shared_ptr<Server> make_server() {
+  std::shared_ptr<Server> make_server(std::optional<Elastic> elastic = std::nullopt) {
     ServerOptions options;
     options.trainers = 2;
+    options.elastic = elastic;
     options.threads = 0;
     options.max_payload = 1 << 16;
     auto made = std::make_shared<Server>(runtime, options);
@@ -345,6 +346,62 @@ TEST_F(ServerByHand, AClockIsAnsweredWhenTheSlowestHasCome) {
   EXPECT_EQ(ask(zero, clock), "silence");
   EXPECT_EQ(ask(one, of(Kind::retire)), "");
   EXPECT_EQ(zero.sink->frames().size(), 4U);  // hello, again, go, go
+}
+
+TEST_F(ServerByHand, TheConnectionOfOneThatHasLeftEndsAfterAnotherHasItsId) {
+  server = make_server(Elastic{1, 2});
+  auto const old = connect();
+  ASSERT_EQ(hello(old, {0, 2, 0, 1, "test", "1:2"}), "");
+  auto early = of(Kind::leave);
+  early.flags = flag_stop;
+  ASSERT_EQ(ask(old, early), "");
+  auto const next = connect();
+  ASSERT_EQ(hello(next, {0, 5, 0, 1, "test", "1:2"}), "") << "how many there were at the beginning is not compared";
+  old.connection->close();
+  settle();
+  std::string body;
+  server->page("/healthz", [&](Page const& page) { body = page.json; });
+  EXPECT_TRUE(holds(body, R"("connected":1,"lost":0)")) << body;
+  EXPECT_TRUE(holds(body, R"("elastic":"1:2")")) << body;
+}
+
+TEST_F(ServerByHand, AnElasticJobAndOneThatIsNotDoNotMix) {
+  EXPECT_TRUE(holds(hello(connect(), {0, 2, 0, 1, "test", "1:2"}),
+                    "has PRDIST_ELASTIC='1:2', server 0 '': it must be the same everywhere"));
+  server = make_server(Elastic{1, 2});
+  EXPECT_TRUE(holds(hello(connect(), {0, 2, 0, 1, "test"}),
+                    "has PRDIST_ELASTIC='', server 0 '1:2': it must be the same everywhere"));
+}
+
+TEST_F(ServerByHand, DataFilesAndDutiesAreHandedOutByFrames) {
+  auto const first = trainer(0), second = trainer(1);
+  auto next = of(Kind::next_file, "", 2);
+  next.weight = 1;
+  ASSERT_EQ(ask(first, next), "");
+  EXPECT_EQ(first.sink->frames().back().header.offset, 0U);
+  ASSERT_EQ(ask(second, next), "");
+  EXPECT_EQ(second.sink->frames().back().header.offset, 1U);
+  ASSERT_EQ(ask(second, next), "");
+  EXPECT_EQ(second.sink->frames().back().header.flags, flag_again);
+  auto done = of(Kind::file_done);
+  done.offset = 1;
+  EXPECT_TRUE(holds(ask(first, done), "trainer 0 has finished task 1 of the data, which it was not given"));
+  EXPECT_EQ(ask(second, done), "");
+  EXPECT_TRUE(holds(ask(first, of(Kind::file_state), "{}"), "does not say which files are done"));
+  EXPECT_TRUE(holds(ask(first, of(Kind::next_file, "", 3), "x"), "a message that has no payload came with 1 bytes"));
+  // A loss of that one gives its file to others, in a job of a fixed number as well.
+  ASSERT_EQ(ask(second, next), "");
+  EXPECT_EQ(second.sink->frames().back().header.offset, 0U);
+
+  ASSERT_EQ(ask(second, of(Kind::duty), "look"), "");
+  EXPECT_EQ(second.sink->frames().back().header.flags, flag_last);
+  auto report = of(Kind::duty);
+  report.flags = flag_last;
+  EXPECT_TRUE(holds(ask(second, report, "other"), "trainer 1 has done 'other', which is not its own"));
+  EXPECT_EQ(ask(second, report, std::string_view("look\0seen", 9)), "");
+  ASSERT_EQ(ask(second, of(Kind::duty), "look"), "");
+  EXPECT_EQ(second.sink->frames().back().header.flags, 0U);
+  EXPECT_EQ(as_text(second.sink->frames().back().payload), "seen");
 }
 
 }  // namespace

@@ -66,3 +66,39 @@ TEST(Trainers, HaveOneConnectionToEachPort) {
   EXPECT_TRUE(trainers.lose(0));
   EXPECT_FALSE(trainers.join_link(0, 3, "a"));
 }
+
+TEST(ElasticTrainers, ComeAndGoUntilOneHasFinished) {
+  Trainers trainers(2, Elastic{1, 4});
+  EXPECT_EQ(trainers.count(), 4U);
+  EXPECT_EQ(trainers.members(), std::set<std::uint32_t>{}) << "only who is there counts";
+  ASSERT_TRUE(trainers.join(0, "a"));
+  ASSERT_TRUE(trainers.join(3, "b")) << "an id that nobody had at the beginning";
+  EXPECT_EQ(trainers.members(), (std::set<std::uint32_t>{0, 3}));
+  trainers.leave(0, false);
+  EXPECT_TRUE(trainers.lose(3));
+  EXPECT_EQ(trainers.lost(), std::vector<std::uint32_t>{3});
+  EXPECT_FALSE(trainers.over()) << "who goes early, or is lost, has not finished the work";
+  trainers.retire(0, "x");
+  ASSERT_TRUE(trainers.join(0, "c"));
+  ASSERT_TRUE(trainers.join(3, "d"));
+  EXPECT_EQ(trainers.lost(), std::vector<std::uint32_t>{});
+  EXPECT_EQ(trainers.training(), (std::set<std::uint32_t>{0, 3})) << "a newcomer has not retired";
+  trainers.leave(3);
+  EXPECT_TRUE(trainers.finished());
+  EXPECT_FALSE(trainers.over());
+  EXPECT_TRUE(trainers.lose(0));
+  EXPECT_TRUE(trainers.over());
+}
+
+TEST(ElasticTrainers, AnIdIsTakenUntilItsOwnerIsGone) {
+  Trainers trainers(1, Elastic{1, 2});
+  ASSERT_TRUE(trainers.join(0, "a"));
+  auto const error = trainers.join(0, "b").error();
+  EXPECT_EQ(error.code(), Errc::job_peer_lost) << "may be tried again";
+  EXPECT_EQ(error.message(),
+            "trainer 0 at b: the last one of this id has not left: it is given up when it is silent for long; give "
+            "each trainer its own PADDLE_TRAINER_ID");
+  EXPECT_EQ(trainers.join(2, "b").error().message(),
+            "trainer 2 at b: this job has 2 trainers, numbered from 0: compare PADDLE_TRAINER_ID and "
+            "PADDLE_TRAINERS_NUM");
+}

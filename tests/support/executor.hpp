@@ -142,7 +142,9 @@ class Executor final : public Runtime {
 /// Servers and clients of one job on an executor.
 class SimulatedJob {
  public:
-  SimulatedJob(std::uint32_t server_count, std::uint32_t trainers) : clients(trainers), trainers_(trainers) {
+  /// With `elastic`, `trainers` are those of the beginning.
+  SimulatedJob(std::uint32_t server_count, std::uint32_t trainers, std::optional<Elastic> elastic = std::nullopt)
+      : clients(elastic ? elastic->max : trainers), trainers_(trainers), elastic_(elastic) {
     set_log([](Level, std::string_view) {});  // hundreds of jobs would say the same
     Memory memory(executor.hub);
     for (std::uint32_t i = 0; i < server_count; ++i) {
@@ -150,6 +152,7 @@ class SimulatedJob {
       options.index = i;
       options.servers = server_count;
       options.trainers = trainers;
+      options.elastic = elastic;
       options.threads = 0;
       servers.push_back(std::make_shared<Server>(executor, options));
       servers.back()->start();
@@ -169,6 +172,7 @@ class SimulatedJob {
     options.servers = endpoints_;
     options.trainer = trainer;
     options.trainers = trainers_;
+    options.elastic = elastic_;
     auto& client = clients[trainer];
     client.emplace(
         executor,
@@ -187,6 +191,7 @@ class SimulatedJob {
 
  private:
   std::uint32_t trainers_;
+  std::optional<Elastic> elastic_;
   std::vector<Endpoint> endpoints_;
   std::vector<std::unique_ptr<Listener>> listeners_;
 };

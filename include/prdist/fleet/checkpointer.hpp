@@ -115,6 +115,7 @@ class Checkpointer {
   std::uint64_t step_ = 0;
   std::uint64_t met_at_ = 0;
   bool asked_to_stop_ = false;
+  bool has_stopped_ = false;
   std::uint64_t written_ = 0;
   std::optional<CheckpointBase> base_;  // what the next one of changed rows builds on
   Descriptor lock_;

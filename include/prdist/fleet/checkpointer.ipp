@@ -2,11 +2,8 @@
 // Definitions of fleet/checkpointer.hpp.
 #pragma once
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
-#include <ctime>
 #include <future>
 #include <vector>
 
@@ -15,6 +12,7 @@
 #include <prdist/checkpoint/pending.hpp>
 #include <prdist/core/log.hpp>
 #include <prdist/core/stop_signal.hpp>
+#include <prdist/fleet/checkpoint_steps.ipp>
 #include <prdist/fleet/checkpointer.hpp>
 
 namespace prdist {
@@ -39,68 +37,6 @@ inline constexpr std::string_view training_line = "training\n", stopping_line = 
   return {Errc::checkpoint_file, "the last checkpoint was not written: ", why};
 }
 
-[[nodiscard]] inline std::string utc_now() {
-  auto const now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
-}
-
-[[nodiscard]] inline std::uint64_t next_pass(std::string const& directory) {
-  auto const passes = passes_in(directory);
-  return passes.empty() ? 0 : passes.back() + 1;
-}
-
-[[nodiscard]] inline Manifest manifest_of(Client const& client, std::string_view strategy) {
-  Manifest manifest;
-  manifest.created = utc_now();
-  manifest.strategy = strategy;
-  manifest.servers = static_cast<std::uint32_t>(client.options().servers.size());
-  for (auto const& spec : client.declared()) manifest.tables.push_back({.spec = spec});
-  return manifest;
-}
-
-inline void load(Client& client, Checkpoint const& checkpoint) {
-  client.load(checkpoint.path);
-  (void)client.wait_for_work();
-}
-
-/// Loads the newest checkpoint in `directory` of which every block is sound, after `check` has not refused it: damage
-/// inside a block shows only when it is read. Nothing when none is left.
-template <class Check>
-[[nodiscard]] std::optional<Checkpoint> load_latest(Client& client, std::string const& directory, Check&& check) {
-  auto below = ~std::uint64_t{0};
-  while (auto newest = latest(directory, below)) {
-    check(newest->manifest);
-    try {
-      load(client, *newest);
-      return newest;
-    } catch (Error const& error) {
-      if (error.code() != Errc::checkpoint_damaged) throw;
-      log(Level::error, "checkpoint ", pass_name(newest->manifest.pass), " is passed over: ", error.what());
-      below = newest->manifest.pass;
-    }
-  }
-  return std::nullopt;
-}
-
-/// Waits for every server's part and makes the checkpoint complete.
-[[nodiscard]] inline Checkpoint complete(Client& client, PendingCheckpoint& pending, Manifest manifest, bool keep) {
-  std::uint32_t server = 0;
-  for (auto const& part : client.wait_for_work()) {
-    add_part(manifest, part_from_json(part, concat("server ", server++)));
-  }
-  auto checkpoint = pending.commit(std::move(manifest));
-  if (keep) client.keep_cut();
-  std::uint64_t rows = 0, bytes = 0;
-  for (auto const& table : checkpoint.manifest.tables) rows += table.rows;
-  for (auto const& part : checkpoint.manifest.parts) bytes += part.bytes;
-  log(Level::info, "checkpoint ", checkpoint.path, ": step ", checkpoint.manifest.step, ", ", rows, " rows, ", bytes,
-      " bytes", checkpoint.manifest.base ? concat(", changes since ", pass_name(checkpoint.manifest.base->pass)) : "");
-  return checkpoint;
-}
-
 }  // namespace detail
 
 PRDIST_DECL Checkpointer::Checkpointer(Client& client, CheckpointOptions options, std::string_view strategy,
@@ -110,18 +46,10 @@ PRDIST_DECL Checkpointer::Checkpointer(Client& client, CheckpointOptions options
       strategy_(strategy),
       in_step_(in_step),
       settle_(std::move(settle)) {
-  if (client_.options().trainer != 0) return;
-  std::error_code failed;
-  std::filesystem::create_directories(options_.directory, failed);
-  if (failed || ::access(options_.directory.c_str(), W_OK) != 0) {
-    throw Error(Errc::checkpoint_file, options_.directory, ", cannot be written, ",
-                failed ? failed.message() : std::generic_category().message(errno), ": give a folder that can");
+  if (client_.options().elastic) {
+    throw Error(Errc::job_state, "a Checkpointer, whose workers all meet, in an elastic job: use ElasticCheckpoints");
   }
-  lock_.reset(::open(options_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // File systems without locks say something else than EWOULDBLOCK, and are taken as they are.
-  if (lock_ && ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    throw Error(Errc::checkpoint_file, options_.directory, ", another job is saving there: give each its own folder");
-  }
+  if (client_.options().trainer == 0) lock_ = detail::lock_directory(options_.directory);
 }
 
 PRDIST_DECL Checkpointer::~Checkpointer() {
@@ -182,6 +110,7 @@ PRDIST_DECL Next Checkpointer::between_steps(std::function<WorkerState()> const&
 }
 
 PRDIST_DECL bool Checkpointer::due() {
+  if (has_stopped_) return false;  // the others may be gone
   auto& wish = client_.cut_wish();
   bool const stop = (StopSignal::requested() || wish.server_ends()) && !asked_to_stop_;
   // Whoever comes first: worker 0 may have run out of batches.
@@ -239,6 +168,7 @@ PRDIST_DECL Next Checkpointer::meet(WorkerState const& state) {
   auto const why = client_.meet(concat(name, " is written"), lost ? lost->what() : "", true)[writer];
   if (lost) throw *lost;
   if (!why.empty()) throw detail::last_not_written(why);
+  has_stopped_ = true;
   log(Level::info, "worker ", own, " stops at step ", step_, ", after a last checkpoint: --resume goes on from there");
   return Next::stop;
 }

@@ -24,6 +24,8 @@
 #include <prdist/concepts/strategy.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/core/log.hpp>
+#include <prdist/core/runtime.hpp>
+#include <prdist/fleet/batch_feed.hpp>
 #include <prdist/fleet/flight.hpp>
 #include <prdist/fleet/geo_copy.hpp>
 #include <prdist/fleet/model_tables.hpp>
@@ -271,28 +273,22 @@ class DistributedOptimizer {
     if (!team_ || team_->size() != threads_) team_ = std::make_unique<Team>(threads_);
     Meeting pauses(client().runtime());
     for (std::size_t lane = 0; lane < threads_; ++lane) pauses.join(lane);
-    std::mutex mutex;  // of next, told and pause_due
-    bool pausing = false;
-    bool stopped = false;
-    auto const must_pause = [&] { return pausing || (pausing = options.pause_due && options.pause_due()); };
-    // Ahead of a step nothing when a pause is due: whoever pauses has trained on all that it took.
-    auto const take = [&](bool ahead) {
-      std::lock_guard const lock(mutex);
-      return stopped || (ahead && must_pause()) ? decltype(next()){} : next();
-    };
+    BatchFeed feed(next, options);
     look_ = [&](std::size_t lane) {
-      {
-        std::lock_guard const lock(mutex);
-        if (!must_pause()) return;
-      }
+      if (!feed.pause_due()) return;
       // The others do not wait for this thread in a step, while it waits for them here.
       lane_of(lane).settle(0);
       meeting_->leave(lane);
       pauses.meet(lane, [&](auto const&) {
-        pausing = false;
         if (copy_) copy_->settle();
-        options.pause();
+        feed.pause();
       });
+      meeting_->join(lane);
+    };
+    auto const wait = [&](std::size_t lane, Duration time) {
+      meeting_->leave(lane);
+      Gate never;
+      (void)client().runtime().wait(never, client().runtime().now() + time);
       meeting_->join(lane);
     };
     team_->run([&](std::size_t lane) {
@@ -301,27 +297,18 @@ class DistributedOptimizer {
       try {
         decltype(next()) batch;
         for (;;) {
-          if (!batch) {
-            look_(lane);
-            batch = take(false);
-          }
+          if (!batch) batch = feed.fetch([&] { look_(lane); }, [&](Duration time) { wait(lane, time); });
           if (!batch) break;
-          auto following = asks_ahead ? take(true) : decltype(next()){};
+          auto following = asks_ahead ? feed.take() : decltype(next()){};
           auto const loss = minimize(own, *batch, lane, following ? &*following : nullptr);
-          {
-            std::lock_guard const lock(mutex);
-            told(loss, batch->size());
-          }
+          feed.tell([&] { told(loss, batch->size()); });
           batch = std::move(following);
         }
         leave(lane);
       } catch (...) {
         // The others end their step and stop; nobody waits for this thread.
         failed = std::current_exception();
-        {
-          std::lock_guard const lock(mutex);
-          stopped = true;
-        }
+        feed.stop();
         give_up(lane);
       }
       pauses.leave(lane);

@@ -33,7 +33,9 @@
 #include <prdist/device/cpu.hpp>
 #include <prdist/fleet/all_reduce.hpp>
 #include <prdist/fleet/checkpointer.hpp>
+#include <prdist/fleet/dispatched_files.hpp>
 #include <prdist/fleet/distributed_optimizer.hpp>
+#include <prdist/fleet/elastic_checkpoints.hpp>
 #include <prdist/fleet/options.hpp>
 #include <prdist/fleet/roles.hpp>
 #include <prdist/server/server.hpp>
@@ -58,7 +60,8 @@ class Fleet {
 
   /// Choices that carry values (Async{.send_queue_size = 4}, Memory{hub}, FleetOptions{...}) follow the roles in any
   /// order; without FleetOptions they come from the environment.
-  /// @throws Error config.invalid when the environment holds something else than a number
+  /// @throws Error config.invalid when the environment holds something else than a number, config.contradiction when
+  /// the job is elastic and the strategy cannot be
   template <class... Values>
   explicit Fleet(Roles roles, Values... values)
       : roles_(std::move(roles)),
@@ -67,6 +70,14 @@ class Fleet {
         device_(take<DeviceChoice>([this](auto wanted) { return device_of_role(wanted); }, values...)),
         options_(take<FleetOptions>([](auto) { return options_from_env(); }, values...)) {
     static_assert((is_value<Values> && ...), "prdist::Fleet: a value that belongs to none of its policies");
+    if constexpr (!requires { StrategyChoice::elastic; }) {
+      if (roles_.elastic) {
+        throw Error(Errc::config_contradiction, "PRDIST_ELASTIC='", to_string(*roles_.elastic), "' with strategy ",
+                    StrategyChoice::name,
+                    ", whose steps depend on how many trainers there are: use async or half_async, or let the launcher "
+                    "end the job and start it anew from its checkpoint when its trainers change");
+      }
+    }
     log(Level::info, "prdist ", version, ' ', StrategyChoice::name, '/', TransportChoice::name, '/', DeviceChoice::name,
         is_server() ? " server " : " worker ", roles_.index, '/', is_server() ? roles_.servers.size() : roles_.workers,
         is_server() ? " workers " : " servers ", is_server() ? roles_.workers : roles_.servers.size());
@@ -110,7 +121,26 @@ class Fleet {
   /// in a server
   [[nodiscard]] std::vector<std::string> split_files(std::vector<std::string> const& files) const {
     if (!is_worker()) throw Error(Errc::job_state, "split_files() in a server: only workers read files");
+    if (roles_.elastic) {
+      throw Error(Errc::job_state,
+                  "split_files() in an elastic job, where the share of one that leaves would be read by "
+                  "nobody: use dispatched_files()");
+    }
     return prdist::split_files(files, roles_.workers, roles_.index).value();
+  }
+
+  /// The files, handed out one by one to whichever worker asks next; see DispatchedFiles. All bring the same list.
+  /// @throws Error job.state before init_worker()
+  [[nodiscard]] DispatchedFiles dispatched_files(std::vector<std::string> files, DispatchOptions options = {}) {
+    return {client(), std::move(files), options};
+  }
+
+  /// Calls `work`, which returns a text, in one worker of those that come here, whoever is first: for what
+  /// is_first_worker() does in a job whose first worker stays. The others wait and get the text; when that worker is
+  /// lost, another does it.
+  template <class Work>
+  std::string once(std::string_view name, Work&& work) {
+    return prdist::once(client(), name, work);
   }
 
   /// One rule for all tables, or one each for sparse and dense ones. The optimizer must not outlive the fleet.
@@ -137,6 +167,8 @@ class Fleet {
                                                      .memory = memory,
                                                      .lost_after = options_.lost_after,
                                                      .wait_for_trainers = options_.wait_for_workers,
+                                                     .elastic = roles_.elastic,
+                                                     .elastic_timeout = options_.elastic_timeout,
                                                  });
     server_->start();
     auto listener = transport_.listen(
@@ -170,6 +202,7 @@ class Fleet {
     options.ports = roles_.ports;
     options.trainer = roles_.index;
     options.trainers = roles_.workers;
+    options.elastic = roles_.elastic;
     options.deadline = options_.deadline;
     options.wait_for_servers = options_.wait_for_servers;
     options.retry_every = options_.retry_every;
@@ -193,7 +226,14 @@ class Fleet {
     stopped_ = true;
   }
 
-  /// Waits for all workers that have not stopped.
+  /// Tells the servers that this worker goes before the work is finished: an elastic job goes on without it, and what
+  /// it had in hand goes to others. Pushes of an optimizer that are still under way arrive first.
+  void leave_worker() {
+    client().leave(false);
+    stopped_ = true;
+  }
+
+  /// Waits for all workers that have not stopped; in an elastic job, for those that are there.
   void barrier(std::string_view name = "barrier") { client().barrier(name); }
 
   /// The sum, minimum or maximum of every worker's numbers, the same in all of them. Workers that may be at different
@@ -223,6 +263,11 @@ class Fleet {
   [[nodiscard]] Checkpointer checkpointer(OfModel& optimizer, CheckpointOptions options) {
     return Checkpointer(client(), std::move(options), StrategyChoice::name, StrategyChoice::apply == ApplyRule::gather,
                         [&optimizer] { optimizer.settle(); });
+  }
+
+  /// The same for a job whose workers come and go.
+  [[nodiscard]] ElasticCheckpoints elastic_checkpoints(CheckpointOptions options) {
+    return {client(), std::move(options), StrategyChoice::name};
   }
 
   /// Loads the newest checkpoint in `path`, or the one that `path` is, into tables that are declared. Any number of

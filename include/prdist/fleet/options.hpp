@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include <prdist/core/memory_limit.hpp>
@@ -36,6 +37,7 @@ struct FleetOptions {
   Duration wait_for_servers = std::chrono::seconds(120);  ///< of init_worker()
   Duration wait_for_workers = std::chrono::minutes(30);   ///< of run_server(), until all have come
   Duration lost_after = std::chrono::seconds(60);         ///< silence after which a worker is given up
+  Duration elastic_timeout = std::chrono::seconds(120);   ///< of an elastic job with fewer workers than its least
   Duration retry_every = std::chrono::seconds(3);         ///< between two looks for a server
   unsigned server_threads = default_server_threads();
   std::size_t server_memory = 0;  ///< bytes that a server's tables may take, see Eviction; 0: default_server_memory()
@@ -53,10 +55,14 @@ struct TrainOptions {
   /// then one of them calls `pause` while the others wait.
   std::function<bool()> pause_due{};
   std::function<void()> pause{};
+  /// Not in Sync. Asked when there was no batch, as `next` is: how long to wait before asking for one again; nothing
+  /// at the end. Without it the first time is the end.
+  std::function<std::optional<Duration>()> more{};
 };
 
 /// The defaults, overridden by FLAGS_rpc_deadline (milliseconds, as Paddle has it), PRDIST_WAIT_SERVERS,
-/// PRDIST_WAIT_WORKERS, PRDIST_LOST_AFTER (seconds), PRDIST_SERVER_THREADS and PRDIST_SERVER_MEMORY_MB.
+/// PRDIST_WAIT_WORKERS, PRDIST_LOST_AFTER, PRDIST_ELASTIC_TIMEOUT (seconds), PRDIST_SERVER_THREADS and
+/// PRDIST_SERVER_MEMORY_MB.
 /// @throws Error config.invalid
 [[nodiscard]] inline FleetOptions options_from_env(Environment const& environment = process_environment) {
   FleetOptions options;
@@ -73,6 +79,9 @@ struct TrainOptions {
   }
   if (auto const value = read.optional_number("PRDIST_LOST_AFTER", 1, most)) {
     options.lost_after = std::chrono::seconds(*value);
+  }
+  if (auto const value = read.optional_number("PRDIST_ELASTIC_TIMEOUT", 1, most)) {
+    options.elastic_timeout = std::chrono::seconds(*value);
   }
   if (auto const value = read.optional_number("PRDIST_SERVER_THREADS", 1, 256)) options.server_threads = *value;
   if (auto const value = read.optional_number("PRDIST_SERVER_MEMORY_MB", 1, most)) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <prdist/core/elastic.hpp>
 #include <prdist/core/endpoint.hpp>
 #include <prdist/core/environment.hpp>
 #include <prdist/core/error.hpp>
@@ -26,9 +27,10 @@ struct Roles {
   Role role = Role::worker;
   std::uint32_t index = 0;  ///< among the servers or among the workers
   std::vector<Endpoint> servers{};
-  std::uint32_t workers = 1;
-  int listen_descriptor = -1;  ///< of a server: a listening socket from the launcher
-  PortLayout ports{};          ///< of each server, beginning with the port of its endpoint
+  std::uint32_t workers = 1;         ///< of an elastic job: with which it began
+  int listen_descriptor = -1;        ///< of a server: a listening socket from the launcher
+  std::optional<Elastic> elastic{};  ///< how few and how many workers there may be, when they may come and go
+  PortLayout ports{};                ///< of each server, beginning with the port of its endpoint
 };
 
 namespace detail {
@@ -42,10 +44,15 @@ class RoleReader {
     Roles roles;
     roles.servers = servers();
     roles.workers = number_of("PADDLE_TRAINERS_NUM", need("PADDLE_TRAINERS_NUM"), 1, 65536);
+    roles.elastic = elastic(roles.workers);
     roles.role = role();
     if (roles.role == Role::worker) {
       roles.index = number_of("PADDLE_TRAINER_ID", need("PADDLE_TRAINER_ID"), 0, 65535);
-      if (roles.index >= roles.workers) {
+      if (roles.elastic && roles.index >= roles.elastic->max) {
+        throw Error(Errc::config_contradiction, "PADDLE_TRAINER_ID='", roles.index, "' but PRDIST_ELASTIC='",
+                    to_string(*roles.elastic), "': ids run from 0 to ", roles.elastic->max - 1);
+      }
+      if (!roles.elastic && roles.index >= roles.workers) {
         throw Error(Errc::config_contradiction, "PADDLE_TRAINER_ID='", roles.index, "' but PADDLE_TRAINERS_NUM='",
                     roles.workers, "': ids run from 0 to ", roles.workers - 1);
       }
@@ -97,6 +104,19 @@ class RoleReader {
     }
     if (value->empty()) throw Error(Errc::config_invalid, name, "='' is empty: give it a value");
     return *value;
+  }
+
+  [[nodiscard]] std::optional<Elastic> elastic(std::uint32_t workers) const {
+    constexpr std::string_view name = "PRDIST_ELASTIC";
+    auto const text = environment_(name);
+    if (!text) return std::nullopt;
+    auto const range = elastic_from_text(*text);
+    if (!range) throw Error(Errc::config_invalid, name, '=', range.error().message());
+    if (workers < range->min || workers > range->max) {
+      throw Error(Errc::config_contradiction, "PADDLE_TRAINERS_NUM='", workers, "' but ", name, "='", *text,
+                  "': a job begins with as many trainers as it may have");
+    }
+    return *range;
   }
 
   [[nodiscard]] std::vector<Endpoint> servers() const {

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
+#include <prdist/core/elastic.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/core/port_layout.hpp>
 #include <prdist/server/port.hpp>
@@ -22,8 +25,13 @@ namespace prdist {
 }
 
 [[nodiscard]] inline Result<void> fits_trainers(Hello const& hello, std::string_view peer, std::string_view who,
-                                                std::uint32_t trainers) {
-  if (hello.trainers == trainers) return {};
+                                                std::uint32_t trainers, std::optional<Elastic> const& elastic = {}) {
+  if (auto const range = elastic ? to_string(*elastic) : std::string(); hello.elastic != range) {
+    return Error(Errc::config_contradiction, "trainer ", hello.trainer, " at ", peer, " has PRDIST_ELASTIC='",
+                 hello.elastic, "', ", who, " '", range, "': it must be the same everywhere");
+  }
+  // In an elastic job it is how many there were at the beginning, which nobody needs to know.
+  if (elastic || hello.trainers == trainers) return {};
   return Error(Errc::config_contradiction, "trainer ", hello.trainer, " at ", peer, " knows of ", hello.trainers,
                " trainers, ", who, " of ", trainers,
                ": PADDLE_TRAINERS_NUM must be the same everywhere, and so must --num_gradient_servers");

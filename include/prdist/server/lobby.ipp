@@ -136,7 +136,8 @@ PRDIST_DECL Result<std::shared_ptr<Server>> Lobby::server_for(Hello const& hello
   std::lock_guard const lock(mutex_);
   if (server_) return server_;
   // A trainer of another job is not to say who this is.
-  if (auto const fits = fits_trainers(hello, peer, "this server", options_.trainers); !fits) return fits.error();
+  if (auto const fits = fits_trainers(hello, peer, "this server", options_.trainers, options_.elastic); !fits)
+    return fits.error();
   if (auto const fits =
           fits_place(hello, peer, place_.index.value_or(hello.server), place_.servers.value_or(hello.servers));
       !fits) {

@@ -18,13 +18,16 @@
 #include <vector>
 
 #include <prdist/core/decl.hpp>
+#include <prdist/core/elastic.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/core/log.hpp>
 #include <prdist/core/runtime.hpp>
 #include <prdist/server/catalog.hpp>
 #include <prdist/server/clocks.hpp>
 #include <prdist/server/cut_call.hpp>
+#include <prdist/server/duties.hpp>
 #include <prdist/server/engine.hpp>
+#include <prdist/server/file_queue.hpp>
 #include <prdist/server/meetings.hpp>
 #include <prdist/server/port.hpp>
 #include <prdist/server/saving.hpp>
@@ -45,6 +48,8 @@ struct ServerOptions {
   Duration hello_within = std::chrono::seconds(10);       ///< a peer that says nothing is sent away
   Duration lost_after = std::chrono::seconds(60);         ///< a trainer that is silent for so long is given up
   Duration wait_for_trainers = std::chrono::minutes(30);  ///< until all have come for the first time
+  std::optional<Elastic> elastic{};                       ///< trainers may come and go; see docs/elastic.md
+  Duration elastic_timeout = std::chrono::seconds(120);   ///< with fewer than the least of them
 };
 
 namespace detail {
@@ -69,7 +74,8 @@ class Server : public std::enable_shared_from_this<Server> {
   void page(std::string_view path, std::function<void(Page)> answer);
 
   /// Blocks until every trainer has stopped or is lost, or stop() was called. Returns the exit code: 0, 75 when a
-  /// trainer was lost, that of a StopSignal when one has come: until then the trainers are asked to save and stop.
+  /// trainer was lost, that of a StopSignal when one has come: until then the trainers are asked to save and stop. In
+  /// an elastic job 75 only when too few trainers were there for too long.
   [[nodiscard]] int wait();
 
   /// Lets every thread that waits for slower ones ask again, because something else comes before its next step.
@@ -84,7 +90,13 @@ class Server : public std::enable_shared_from_this<Server> {
   friend class detail::SessionJob;
 
   void tick();
+  /// Looks after the number of trainers of an elastic job.
+  void watch_elastic(TimePoint now);
+  void wait_for_expected(TimePoint now);
+  [[nodiscard]] bool job_is_over() const;
   void end_if_over();
+  /// What the trainer had in hand goes to others.
+  void hand_over(std::uint32_t trainer);
   void on_lost(std::uint32_t trainer, Error const& why);
   [[nodiscard]] std::vector<std::shared_ptr<detail::Session>> living_sessions();
   [[nodiscard]] Error lost_error(std::string_view waiting_for) const;
@@ -102,10 +114,14 @@ class Server : public std::enable_shared_from_this<Server> {
   Meetings meetings_;
   CutCall call_;
   Clocks clocks_;
+  FileQueue files_;
+  Duties duties_;
   std::mutex sessions_mutex_;
   std::vector<std::weak_ptr<detail::Session>> sessions_;
   std::atomic<bool> stopped_ = false;
-  std::optional<TimePoint> over_since_;  // these two are the timer's alone
+  std::atomic<bool> gave_up_ = false;    // of an elastic job: too few for too long
+  std::optional<TimePoint> over_since_;  // these are the timer's alone
+  std::optional<TimePoint> too_few_since_;
   Duration said_waiting_{0};
   Gate over_;
   Engine engine_;  // its threads end before what they use

@@ -36,12 +36,12 @@ PRDIST_DECL Server::Server(Runtime& runtime, ServerOptions const& options)
       options_(options),
       placement_(options.servers),
       started_(runtime.now()),
-      trainers_(options.trainers),
+      trainers_(options.trainers, options.elastic),
       meetings_([this](Attendance attendance) {
         return attendance == Attendance::training ? trainers_.training() : trainers_.members();
       }),
       clocks_(options.trainers),
-      engine_(placement_, options.index, options.threads, options.trainers, options.memory),
+      engine_(placement_, options.index, options.threads, trainers_.count(), options.memory),
       saving_(engine_, catalog_, placement_, options.index) {}
 
 PRDIST_DECL void Server::start() {
@@ -76,7 +76,7 @@ PRDIST_DECL void Server::tick() {
   auto const now = runtime_.now();
   for (auto const& session : living_sessions()) session->check_silence(now);
 
-  if (trainers_.over()) {
+  if (job_is_over()) {
     // Trainers close their connections when they have heard the answer to their goodbye; one that does not is not
     // waited for.
     if (!over_since_) over_since_ = now;
@@ -87,7 +87,37 @@ PRDIST_DECL void Server::tick() {
   meetings_.tell_overdue(now);
   if (auto overdue = engine_.take_waiting(now); !overdue.empty()) tell_overdue(std::move(overdue));
   clocks_.overdue(now);
+  options_.elastic ? watch_elastic(now) : wait_for_expected(now);
+}
 
+PRDIST_DECL void Server::watch_elastic(TimePoint now) {
+  auto const& range = *options_.elastic;
+  auto const here = trainers_.here();
+  if (here.size() >= range.min || trainers_.finished() || StopSignal::requested()) {
+    too_few_since_.reset();
+    return;
+  }
+  bool const new_shortage = !too_few_since_;
+  if (new_shortage) {
+    too_few_since_ = now;
+    said_waiting_ = Duration{0};
+  }
+  auto const waited = now - *too_few_since_;
+  auto const begun = trainers_.begun();
+  auto const patience = begun ? options_.elastic_timeout : options_.wait_for_trainers;
+  auto const lost = trainers_.lost();
+  auto const text = concat("server ", options_.index, ": ", here.size(), " trainers (", list_of(here), ") where ",
+                           range.min, " to ", range.max, " are wanted", lost.empty() ? "" : ", lost: ", list_of(lost));
+  if (waited >= patience && !gave_up_.exchange(true)) {
+    log(Level::error, text, ", for ", seconds(patience), " s: giving up");
+    over_.open();
+  } else if (waited - said_waiting_ >= std::chrono::seconds(30) || (new_shortage && begun)) {
+    said_waiting_ = waited;
+    log(Level::info, text, ": waiting for others");
+  }
+}
+
+PRDIST_DECL void Server::wait_for_expected(TimePoint now) {
   if (auto const expected = trainers_.expected(); !expected.empty()) {
     auto const waited = now - started_;
     if (waited >= options_.wait_for_trainers) {
@@ -155,7 +185,9 @@ PRDIST_DECL void Server::on_lost(std::uint32_t trainer, Error const& why) {
       why.code() == Errc::transport_closed ? " before stop_worker(): see its log" : "");
   // One of its connections is enough to lose it: nothing may come on the others any more.
   for (auto const& session : living_sessions()) session->end_if_of(trainer);
+  hand_over(trainer);
   clocks_.leave(trainer);
+  if (options_.elastic) return meetings_.release();
   // What an adding table keeps for it to hear of; in a gathered step it is missed, and said so below.
   if (!catalog_.any_gathers()) engine_.apply(Leave{trainer}, std::nullopt, [](Error const*) {});
   meetings_.fail(lost_error("a meeting"));
@@ -166,8 +198,19 @@ PRDIST_DECL void Server::on_lost(std::uint32_t trainer, Error const& why) {
   }
 }
 
+PRDIST_DECL void Server::hand_over(std::uint32_t trainer) {
+  duties_.release(trainer);
+  if (auto const files = files_.give_back(trainer); files != 0) {
+    log(Level::info, "server ", options_.index, ": ", files, " files of trainer ", trainer, " are handed out again");
+  }
+}
+
+PRDIST_DECL bool Server::job_is_over() const {
+  return trainers_.over() || (options_.elastic && StopSignal::requested() && trainers_.here().empty());
+}
+
 PRDIST_DECL void Server::end_if_over() {
-  if (!trainers_.over()) return;
+  if (!job_is_over()) return;
   std::lock_guard const lock(sessions_mutex_);
   for (auto const& weak : sessions_) {
     if (auto const session = weak.lock(); session && session->open()) return;
@@ -181,6 +224,12 @@ PRDIST_DECL int Server::wait() {
   }
   if (stopped_) return 143;
   auto const lost = trainers_.lost();
+  if (gave_up_) return exit_code(Errc::job_deadline);
+  if (options_.elastic) {
+    log(Level::info, "server ", options_.index, ": the trainers have ", trainers_.finished() ? "finished" : "left",
+        lost.empty() ? "" : ", without those that were lost: ", list_of(lost));
+    return StopSignal::requested() ? StopSignal::exit_code() : 0;
+  }
   if (!lost.empty()) {
     log(Level::error, "server ", options_.index, ": ends without trainers ", list_of(lost), ", which were lost");
     return exit_code(Errc::job_peer_lost);
@@ -196,14 +245,19 @@ PRDIST_DECL void Server::stop() {
 
 PRDIST_DECL void Server::page(std::string_view path, std::function<void(Page)> answer) {
   if (path == "/healthz") {
-    return answer({200, boost::json::serialize(boost::json::object{{"status", "ok"},
-                                                                   {"release", version},
-                                                                   {"server", options_.index},
-                                                                   {"servers", options_.servers},
-                                                                   {"trainers",
-                                                                    {{"expected", options_.trainers},
-                                                                     {"connected", trainers_.here().size()},
-                                                                     {"lost", trainers_.lost().size()}}}})});
+    boost::json::object said{
+        {"status", "ok"},
+        {"release", version},
+        {"server", options_.index},
+        {"servers", options_.servers},
+        {"trainers",
+         {{"expected", options_.trainers}, {"connected", trainers_.here().size()}, {"lost", trainers_.lost().size()}}}};
+    if (options_.elastic) said["elastic"] = to_string(*options_.elastic);
+    if (auto const files = files_.state(); files.list.files != 0) {
+      said["files"] = {
+          {"all", files.list.tasks()}, {"done", files.next - files.open.size()}, {"in_work", files_.in_work()}};
+    }
+    return answer({200, boost::json::serialize(said)});
   }
   if (path != "/v1/tables") {
     return answer({404, R"({"error":"no such page","pages":["/healthz","/v1/tables"]})"});

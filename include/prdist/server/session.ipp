@@ -46,6 +46,10 @@ class Session final : public SessionJob {
       case Kind::keep_cut: return on_keep_cut(header);
       case Kind::load: return on_load(header);
       case Kind::work_state: return reply_text(header, to_json(server_.saving_.state()));
+      case Kind::next_file: return on_next_file(header);
+      case Kind::file_done: return on_file_done(header);
+      case Kind::file_state: return on_file_state(header);
+      case Kind::duty: return on_duty(header);
       case Kind::clock: return on_clock(header);
       case Kind::pull_changed: return on_pull_changed(header);
       case Kind::shrink: return apply(header, Shrink{header.table, static_cast<std::uint32_t>(header.offset)});
@@ -55,7 +59,7 @@ class Session final : public SessionJob {
 
   void on_close(Error const& error) override {
     closed_ = true;
-    if (greeted_ && server_.trainers_.lose(trainer_)) server_.on_lost(trainer_, error);
+    if (greeted_ && !has_left_ && server_.trainers_.lose(trainer_)) server_.on_lost(trainer_, error);
     // Who connects and goes is a probe; who says something that is no hello may be a trainer of another release.
     if (!greeted_ && error.code() != Errc::transport_closed) {
       log(Level::warning, "server ", server_.options_.index, ": ", who(), ": ", error.what());
@@ -97,12 +101,16 @@ class Session final : public SessionJob {
       case Kind::retire:
       case Kind::cut:
       case Kind::load:
+      case Kind::file_state:
+      case Kind::duty:
         if (header.payload > max_text) return wrong("a text of ", header.payload, " bytes");
         return {};
       case Kind::ask_cut:
       case Kind::met_for_cut:
       case Kind::keep_cut:
       case Kind::work_state:
+      case Kind::next_file:
+      case Kind::file_done:
       case Kind::leave:
       case Kind::ping:
         if (header.payload != 0) return wrong("a message that has no payload came with ", header.payload, " bytes");
@@ -171,7 +179,7 @@ class Session final : public SessionJob {
       return !fits;
     };
     if (refused(fits_place(*hello, peer_, options.index, options.servers)) ||
-        refused(fits_trainers(*hello, peer_, concat("server ", options.index), options.trainers)) ||
+        refused(fits_trainers(*hello, peer_, concat("server ", options.index), options.trainers, options.elastic)) ||
         refused(fits_port(*hello, peer_, port_.get()))) {
       return;
     }
@@ -191,6 +199,13 @@ class Session final : public SessionJob {
     auto const spec = spec_from_json(text());
     if (!spec) return fail(header, spec.error());
     auto const& index = server_.options_.index;
+    if (std::visit([](auto const& it) { return it.apply; }, *spec) != ApplyRule::immediate &&
+        server_.options_.elastic) {
+      return fail(header, Error(Errc::config_contradiction, "server ", index, ": trainer ", trainer_,
+                                " declares table '", name_of(*spec),
+                                "' for a strategy that counts its trainers, in an elastic job: use async "
+                                "or half_async"));
+    }
     auto const added = server_.catalog_.add(*spec, server_.placement_, index);
     if (!added) {
       return fail(header, Error(added.error().code(), "server ", index, ": trainer ", trainer_, " declares ",

@@ -23,7 +23,8 @@ class SessionJob : public SessionBase {
     auto const end = payload.find('\0');
     if (end == std::string_view::npos) return fail(header, wrong("a meeting without a name"));
     std::string const name(payload.substr(0, end));
-    if (!server_.trainers_.lost().empty()) return fail(header, server_.lost_error(concat("'", name, "'")));
+    if (!server_.options_.elastic && !server_.trainers_.lost().empty())
+      return fail(header, server_.lost_error(concat("'", name, "'")));
     auto const attendance = (header.flags & flag_training) != 0 ? Attendance::training : Attendance::everybody;
     server_.meetings_.arrive(name, attendance, trainer_, std::string(payload.substr(end + 1)), until(header),
                              [self = job(), header](Error const* error, Texts const& texts) {
@@ -79,6 +80,10 @@ class SessionJob : public SessionBase {
   /// Of thread `offset` of `weight` threads: it has finished `count` steps, and may be `table` ahead.
   void on_clock(Header const& header) {
     auto const lane = static_cast<std::uint32_t>(header.offset);
+    if (server_.options_.elastic) {
+      return fail(header, Error(Errc::config_contradiction, "trainer ", trainer_,
+                                " counts its steps with the others', in an elastic job: use async or half_async"));
+    }
     if ((header.flags & flag_leave) != 0) {
       server_.clocks_.leave(trainer_, lane, header.weight);
       return reply(header);
@@ -93,16 +98,67 @@ class SessionJob : public SessionBase {
     if (server_.call_.wanted()) server_.clocks_.look_again();
   }
 
+  /// The next of `count` files in `weight` epochs; `offset` stands for their names.
+  void on_next_file(Header const& header) {
+    using What = FileQueue::Answer::What;
+    auto const next =
+        server_.files_.next(trainer_, {header.count, header.offset, header.weight}, server_.runtime_.now());
+    if (!next) return fail(header, next.error());
+    auto said = header;
+    said.offset = next->task;
+    said.flags = next->what == What::later ? flag_again : next->what == What::over ? flag_last : 0;
+    reply_text(said, next->waits_for);
+  }
+
+  void on_file_done(Header const& header) {
+    auto const done = server_.files_.done(trainer_, header.offset);
+    done ? reply(header) : fail(header, done.error());
+  }
+
+  /// Without a payload it is asked for, else it is to be so.
+  void on_file_state(Header const& header) {
+    if (text().empty()) return reply_text(header, to_json(server_.files_.state()));
+    attempt(header, [&] {
+      server_.files_.restore(file_state_from_json(text(), who())).value();
+      reply(header);
+    });
+  }
+
+  /// The payload is the duty's name, and in a report that it is done a zero byte and what came of it.
+  void on_duty(Header const& header) {
+    using What = Duties::Answer::What;
+    auto const end = std::min(text().find('\0'), text().size());
+    std::string const name(text().substr(0, end));
+    if ((header.flags & flag_last) != 0) {
+      auto const done =
+          server_.duties_.finish(name, trainer_, std::string(text().substr(std::min(end + 1, text().size()))));
+      return done ? reply(header) : fail(header, done.error());
+    }
+    if ((header.flags & flag_leave) != 0) {
+      server_.duties_.give_up(name, trainer_);
+      return reply(header);
+    }
+    auto const answer = server_.duties_.ask(name, trainer_);
+    auto said = header;
+    said.flags = answer.what == What::yours ? flag_last : answer.what == What::taken ? flag_again : 0;
+    said.offset = answer.holder;
+    reply_text(said, answer.text);
+  }
+
   void on_leave(Header const& header) {
-    server_.trainers_.leave(trainer_);
+    bool const finished = (header.flags & flag_stop) == 0;
+    has_left_ = true;
+    server_.trainers_.leave(trainer_, finished);
+    server_.hand_over(trainer_);
     server_.clocks_.leave(trainer_);
-    log(Level::info, "server ", server_.options_.index, ": trainer ", trainer_, " has stopped");
+    log(Level::info, "server ", server_.options_.index, ": trainer ", trainer_, finished ? " has stopped" : " leaves");
     leave_steps(header);
     server_.meetings_.release();
   }
 
   [[nodiscard]] std::string_view text() const { return as_text(buffer_->bytes()); }
 
+  bool has_left_ = false;           ///< its id may be another's before the connection ends
   std::shared_ptr<Buffer> buffer_;  ///< the payload of the frame that is being received
 
  private:

@@ -19,6 +19,7 @@ struct Async {
   static constexpr std::string_view name = "async";
   static constexpr ApplyRule apply = ApplyRule::immediate;
   static constexpr bool asks_ahead = true;
+  static constexpr bool elastic = true;  ///< no step depends on which other trainers there are
 
   void step(Step& it) const {
     it.pull();

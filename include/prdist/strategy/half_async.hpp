@@ -12,6 +12,7 @@ namespace prdist {
 struct HalfAsync {
   static constexpr std::string_view name = "half_async";
   static constexpr ApplyRule apply = ApplyRule::immediate;
+  static constexpr bool elastic = true;  ///< no step depends on which other trainers there are
 
   void step(Step& it) const {
     it.pull();

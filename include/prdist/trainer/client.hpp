@@ -18,12 +18,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <prdist/core/decl.hpp>
+#include <prdist/core/elastic.hpp>
 #include <prdist/core/endpoint.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/core/histogram.hpp>
@@ -38,6 +40,7 @@
 #include <prdist/trainer/operation.hpp>
 #include <prdist/wire/buffer.hpp>
 #include <prdist/wire/channel.hpp>
+#include <prdist/wire/file_state.hpp>
 #include <prdist/wire/texts.hpp>
 
 namespace prdist {
@@ -47,6 +50,7 @@ struct ClientOptions {
   PortLayout ports{};             ///< of each server; rows of sparse tables travel on their own, where there are any
   std::uint32_t trainer = 0;
   std::uint32_t trainers = 1;
+  std::optional<Elastic> elastic{};                       ///< trainers of this job may come and go
   Duration deadline = std::chrono::seconds(60);           ///< of every call
   Duration wait_for_servers = std::chrono::seconds(120);  ///< of connect()
   Duration retry_every = std::chrono::seconds(3);         ///< between two tries of connect()
@@ -79,6 +83,22 @@ using Seen = std::vector<std::uint32_t>;
 struct Changes {
   std::vector<Key> keys{};
   bool forgotten = false;  ///< some are not known any more: whatever is held may have changed
+};
+
+/// What server 0 answers to who asks for the next data file.
+struct NextFile {
+  enum class What { task, later, over };
+  What what = What::over;
+  std::uint64_t task = 0;   ///< epoch * files + place in the epoch
+  std::string waits_for{};  ///< of `later`: what is in work elsewhere, and may come back
+};
+
+/// What server 0 answers to who wants to do something for all.
+struct DutyAnswer {
+  enum class What { yours, taken, done };
+  What what = What::yours;
+  std::uint32_t holder = 0;  ///< of `taken`
+  std::string text{};        ///< of `done`: what came of it
 };
 
 namespace detail {
@@ -182,8 +202,25 @@ class Client {
   /// `text` stands for it in later meetings of those that still train.
   void retire(std::string_view text = {});
 
-  /// Tells the servers that this trainer has finished, and closes the connections.
-  void leave();
+  /// The next of the job's data files for this trainer; does not wait. What it does not report as done when it leaves
+  /// or is lost goes to another. @throws Error config.contradiction when others were asked about another list
+  [[nodiscard]] NextFile next_file(FileList const& list);
+  /// All that was learned from it is on the servers.
+  void file_done(std::uint64_t task);
+  /// For a checkpoint, and back.
+  [[nodiscard]] FileState file_state();
+  void restore_files(FileState const& state);
+
+  /// Asks for something that one trainer does for all; does not wait. One that is gone passes it on.
+  [[nodiscard]] DutyAnswer ask_duty(std::string_view name);
+  /// Somebody else may have it.
+  void return_duty(std::string_view name);
+  /// It is done; `text` is for those who ask later.
+  void finish_duty(std::string_view name, std::string_view text = {});
+
+  /// Tells the servers that this trainer has finished, and closes the connections. With `finished` false it goes
+  /// before that: an elastic job waits for others to go on.
+  void leave(bool finished = true);
 
   [[nodiscard]] ClientOptions const& options() const noexcept { return options_; }
   [[nodiscard]] Runtime& runtime() const noexcept { return runtime_; }

@@ -127,12 +127,16 @@ PRDIST_DECL std::vector<std::pair<std::size_t, Error>> Client::greet_servers(Tim
     auto const ports = options_.ports.total();
     auto const hello = to_json(Hello{options_.trainer, options_.trainers, static_cast<std::uint32_t>(i / ports),
                                      static_cast<std::uint32_t>(server_count()), std::string(version), options_.ports,
-                                     static_cast<std::uint32_t>(i % ports)});
+                                     static_cast<std::uint32_t>(i % ports),
+                                     options_.elastic ? to_string(*options_.elastic) : std::string()});
     try {
       (void)ask("hello", {{i, {.kind = Kind::hello}}}, {std::as_bytes(std::span(hello))});
     } catch (Error const& error) {
-      // A server that is about to end, or a proxy without one: the next look may find it.
-      if (error.code() != Errc::transport_closed) throw;
+      // A server that is about to end, or a proxy without one: the next look may find it. Or one that has not noticed
+      // yet that the last trainer of this id is gone.
+      bool const id_is_taken = options_.elastic && error.code() == Errc::job_peer_lost;
+      if (error.code() != Errc::transport_closed && !id_is_taken) throw;
+      if (id_is_taken) links_[i]->close(error);  // it is about to be closed: not to be taken for a good one
       not_ready.emplace_back(i, error);
       next = next_server(i);
     }

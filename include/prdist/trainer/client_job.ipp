@@ -194,9 +194,51 @@ PRDIST_DECL void Client::retire(std::string_view text) {
   (void)ask_all("the end of the steps", {.kind = Kind::retire}, text);
 }
 
-PRDIST_DECL void Client::leave() {
+PRDIST_DECL NextFile Client::next_file(FileList const& list) {
+  auto const [header, payload] =
+      ask_one(0, "the wish for a data file",
+              {.kind = Kind::next_file, .weight = list.epochs, .count = list.files, .offset = list.source});
+  if ((header.flags & flag_again) != 0) return {NextFile::What::later, 0, std::string(as_text(payload))};
+  return {(header.flags & flag_last) != 0 ? NextFile::What::over : NextFile::What::task, header.offset, {}};
+}
+
+PRDIST_DECL void Client::file_done(std::uint64_t task) {
+  (void)ask_one(0, "the end of a data file", {.kind = Kind::file_done, .offset = task});
+}
+
+PRDIST_DECL FileState Client::file_state() {
+  auto const answer = ask_one(0, "a look at the data files", {.kind = Kind::file_state});
+  return file_state_from_json(as_text(answer.payload), links_[0]->name());
+}
+
+PRDIST_DECL void Client::restore_files(FileState const& state) {
+  auto const text = to_json(state);
+  (void)ask_one(0, "the place in the data files", {.kind = Kind::file_state}, {std::as_bytes(std::span(text))});
+}
+
+PRDIST_DECL DutyAnswer Client::ask_duty(std::string_view name) {
+  auto const [header, payload] =
+      ask_one(0, concat("the wish for '", name, "'"), {.kind = Kind::duty}, {std::as_bytes(std::span(name))});
+  auto const what = (header.flags & flag_last) != 0    ? DutyAnswer::What::yours
+                    : (header.flags & flag_again) != 0 ? DutyAnswer::What::taken
+                                                       : DutyAnswer::What::done;
+  return {what, static_cast<std::uint32_t>(header.offset), std::string(as_text(payload))};
+}
+
+PRDIST_DECL void Client::return_duty(std::string_view name) {
+  (void)ask_one(0, concat("the return of '", name, "'"), {.kind = Kind::duty, .flags = flag_leave},
+                {std::as_bytes(std::span(name))});
+}
+
+PRDIST_DECL void Client::finish_duty(std::string_view name, std::string_view text) {
+  std::byte const end{0};
+  (void)ask_one(0, concat("the end of '", name, "'"), {.kind = Kind::duty, .flags = flag_last},
+                {std::as_bytes(std::span(name)), {&end, 1}, std::as_bytes(std::span(text))});
+}
+
+PRDIST_DECL void Client::leave(bool finished) {
   if (left_) return;
-  (void)ask_all("the goodbye", {.kind = Kind::leave});
+  (void)ask_all("the goodbye", {.kind = Kind::leave, .flags = finished ? 0 : flag_stop});
   left_ = true;
   end_life();
   for (auto const& link : links_) link->close(Error(Errc::job_state, "this worker has left the job"));

@@ -43,15 +43,20 @@ enum class Kind : std::uint16_t {
   load = 20,
   work_state = 21,
   shrink = 22,
+  next_file = 23,
+  file_done = 24,
+  file_state = 25,
+  duty = 26,
   reply = 64,
   failure = 65,
 };
 
-/// Set in Header::flags of a push that closes the trainer's part of a gathered step.
+/// Set in Header::flags of a push that closes the trainer's part of a gathered step; in an answer to next_file, when
+/// there are no more; of Kind::duty, in a report that it is done, and in an answer to who has it.
 inline constexpr std::uint32_t flag_last = 1;
-/// Set in a clock of a thread that has no more batches.
+/// Set in a clock of a thread that has no more batches; of Kind::duty, when somebody else may have it.
 inline constexpr std::uint32_t flag_leave = 2;
-/// Set in the answer to a clock or a meeting: not yet, ask again.
+/// Set in the answer to a clock, a meeting, next_file or a duty: not yet, ask again.
 inline constexpr std::uint32_t flag_again = 4;
 /// Set in the answer to pull_changed: what changed is no longer known.
 inline constexpr std::uint32_t flag_forgotten = 8;
@@ -59,7 +64,8 @@ inline constexpr std::uint32_t flag_forgotten = 8;
 /// Of Kind::meet: only trainers that still have batches are waited for.
 inline constexpr std::uint32_t flag_training = 16;
 
-/// Of Kind::ask_cut, and of an answer that tells of a wanted checkpoint: training is to end with it.
+/// Of Kind::ask_cut, and of an answer that tells of a wanted checkpoint: training is to end with it. Of Kind::leave:
+/// the trainer goes before the work is finished.
 inline constexpr std::uint32_t flag_stop = 32;
 
 /// Of an answer: the last checkpoint has been made, and those who trained have stopped.

@@ -27,6 +27,7 @@ struct Hello {
   std::string release{};
   PortLayout ports{};      ///< of each server, as the trainer believes
   std::uint32_t link = 0;  ///< which of them this connection is for; the one for 0 comes first
+  std::string elastic{};   ///< `min:max` of an elastic job, else empty
 
   friend bool operator==(Hello const&, Hello const&) = default;
 };

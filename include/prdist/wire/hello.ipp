@@ -22,6 +22,7 @@ PRDIST_DECL std::string to_json(Hello const& hello) {
     object["sparse_ports"] = hello.ports.sparse;
     object["link"] = hello.link;
   }
+  if (!hello.elastic.empty()) object["elastic"] = hello.elastic;
   return boost::json::serialize(object);
 }
 
@@ -44,6 +45,10 @@ PRDIST_DECL Result<Hello> hello_from_json(std::string_view text) {
   auto const* const release = object->if_contains("release");
   if (release == nullptr || !release->is_string()) return wrong("has no release");
   hello.release.assign(release->get_string().data(), release->get_string().size());
+  if (auto const* const elastic = object->if_contains("elastic")) {
+    if (!elastic->is_string()) return wrong("has a range that is no text");
+    hello.elastic.assign(elastic->get_string().data(), elastic->get_string().size());
+  }
   if (!object->contains("link")) return hello;
   constexpr std::uint32_t most_ports = 65535;
   auto& ports = hello.ports;

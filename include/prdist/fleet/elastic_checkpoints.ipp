@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Definitions of fleet/elastic_checkpoints.hpp.
+#pragma once
+
+#include <unistd.h>
+
+#include <optional>
+
+#include <prdist/checkpoint/directory.hpp>
+#include <prdist/checkpoint/pending.hpp>
+#include <prdist/core/log.hpp>
+#include <prdist/fleet/checkpoint_steps.ipp>
+#include <prdist/fleet/dispatched_files.hpp>
+#include <prdist/fleet/elastic_checkpoints.hpp>
+
+namespace prdist {
+
+PRDIST_DECL ElasticCheckpoints::ElasticCheckpoints(Client& client, CheckpointOptions options, std::string_view strategy)
+    : client_(client), options_(std::move(options)), strategy_(strategy) {
+  if (options_.full_every != 1) {
+    throw Error(Errc::config_contradiction, "checkpoints of an elastic job hold all rows, and full_every is ",
+                options_.full_every, ": leave it at 1");
+  }
+}
+
+PRDIST_DECL void ElasticCheckpoints::begin(bool resume) {
+  // A failure is everybody's: the others would find the same.
+  std::optional<Error> failed;
+  auto const text = once(client_, "begin", [&] {
+    try {
+      auto const passes = passes_in(options_.directory);
+      // Another job's checkpoints would be counted, and removed, as if they were this one's.
+      if (!resume && !passes.empty()) {
+        throw Error(Errc::config_contradiction, options_.directory, " holds checkpoints up to ",
+                    pass_name(passes.back()), ": resume from them, or give another folder");
+      }
+      return resume ? load_newest() : std::string("0");
+    } catch (Error const& error) {
+      failed = error;
+      return concat("failed\n", error.message());
+    }
+  });
+  if (failed) throw *failed;
+  if (text.starts_with("failed\n")) {
+    throw Error(Errc::checkpoint_file, "another worker could not begin: ", text.substr(text.find('\n') + 1));
+  }
+  (void)parse_number(text, step_);
+  saved_at_ = step_;
+}
+
+PRDIST_DECL std::string ElasticCheckpoints::load_newest() {
+  auto const lock = detail::lock_directory(options_.directory);
+  remove_leftovers(options_.directory);
+  std::optional<FileState> files;
+  auto const check = [&](Manifest const& manifest) {
+    auto const path = concat(options_.directory, '/', pass_name(manifest.pass));
+    files.reset();
+    try {
+      if (manifest.trainers.size() == 1) files = file_state_from_json(manifest.trainers[0].program, path);
+    } catch (Error const&) {
+    }
+    if (manifest.trainers.empty() || files) return;
+    throw Error(Errc::config_contradiction, path, " was saved by a job that is not elastic, whose ",
+                manifest.trainers.size(),
+                " workers each have a place in their own files: resume it as it was, or load its "
+                "weights alone with Fleet::load()");
+  };
+  auto const newest = detail::load_latest(client_, options_.directory, check);
+  if (!newest) {
+    if (!passes_in(options_.directory).empty()) {
+      throw Error(Errc::checkpoint_missing, options_.directory,
+                  ", has checkpoints and none of them can be loaded, as said above: restore one, or train anew in "
+                  "another folder");
+    }
+    log(Level::info, options_.directory, " has no checkpoint: training begins anew");
+    return "0";
+  }
+  if (files) client_.restore_files(*files);
+  log(Level::info, "resumed from ", newest->path, ", step ", newest->manifest.step);
+  return concat(newest->manifest.step);
+}
+
+PRDIST_DECL void ElasticCheckpoints::save() {
+  saved_at_ = step_;
+  if (client_.ask_duty("checkpoints").what != DutyAnswer::What::yours) return;
+  try {
+    write();
+  } catch (Error const& error) {
+    log(Level::error, "a checkpoint was not written, the ones before are as they were: ", error.what());
+  }
+}
+
+PRDIST_DECL bool ElasticCheckpoints::job_ends() {
+  auto& runtime = client_.runtime();
+  for (auto const until = runtime.now() + std::chrono::seconds(1);;) {
+    if (client_.cut_wish().server_ends()) return true;
+    if (runtime.now() >= until) return false;
+    Gate never;
+    (void)runtime.wait(never, runtime.now() + DispatchedFiles::ask_again);
+    (void)client_.file_state();  // every answer would tell
+  }
+}
+
+PRDIST_DECL void ElasticCheckpoints::save_last() {
+  write();
+}
+
+namespace detail {
+
+/// Only one worker writes at a time: the last checkpoint may come while another is on its way.
+class WritingDuty {
+ public:
+  explicit WritingDuty(Client& client) : client_(client) { (void)wait_for_duty(client_, name); }
+  WritingDuty(WritingDuty const&) = delete;
+  WritingDuty& operator=(WritingDuty const&) = delete;
+  ~WritingDuty() {
+    try {
+      client_.return_duty(name);
+    } catch (Error const& error) {
+      log(Level::warning, error.what());
+    }
+  }
+
+ private:
+  static constexpr std::string_view name = "writing a checkpoint";
+  Client& client_;
+};
+
+}  // namespace detail
+
+PRDIST_DECL void ElasticCheckpoints::write() {
+  detail::WritingDuty const duty(client_);
+  // Only meanwhile: the next one may be another worker's to write.
+  auto const lock = detail::lock_directory(options_.directory);
+  auto manifest = detail::manifest_of(client_, strategy_);
+  manifest.step = step_;
+  // First: a file that is done by now is in the cut with all that was learned from it.
+  manifest.trainers.push_back({.program = to_json(client_.file_state())});
+  PendingCheckpoint pending(options_.directory, detail::next_pass(options_.directory), concat(::getpid()));
+  try {
+    client_.cut(pending.path(), false);
+  } catch (Error const&) {
+    // Servers that have begun end first, so that the next one finds them ready; what they write goes with the folder.
+    try {
+      (void)client_.wait_for_work();
+    } catch (Error const&) {
+    }
+    throw;
+  }
+  (void)detail::complete(client_, pending, std::move(manifest), false);
+  try {
+    prune(options_.directory, options_.keep);
+  } catch (Error const& error) {
+    log(Level::warning, "older checkpoints could not be removed: ", error.what());
+  }
+}
+
+}  // namespace prdist
