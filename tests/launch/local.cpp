@@ -467,7 +467,7 @@ TEST(LocalJob, StartsNothingAgainThatCannotSucceedOrWasNotAsked) {
 TEST(LocalJob, AnInterruptedJobIsNotStartedAgain) {
   TempFolder folder;
   Mailbox box(folder / "box");
-  Prrun prrun(folder, shell({"--max_restart", "5"}, "echo $$ >box; echo try >>tries; exec sleep 1000"));
+  Prrun prrun(folder, shell({"--max_restart", "5"}, "echo try >>tries; echo $$ >box; exec sleep 1000"));
   ASSERT_EQ(box.pids(2).size(), 2U);
   prrun.signal(SIGTERM);
   EXPECT_EQ(prrun.finish().code(), 143);

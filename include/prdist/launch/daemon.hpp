@@ -36,7 +36,7 @@ struct DaemonStart {
 };
 
 /// Opens `path` for what a process writes, behind what is there. @throws Error config.invalid
-[[nodiscard]] inline Descriptor open_log(std::filesystem::path const& path) {
+[[nodiscard]] inline Descriptor open_daemon_log(std::filesystem::path const& path) {
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!file) {
     throw Error(Errc::config_invalid, "log '", path.string(),
@@ -121,7 +121,7 @@ template <class Body>
   auto const failed = [](char const* what) {
     return Error(Errc::internal, "the daemon cannot be started: ", what, ": ", std::generic_category().message(errno));
   };
-  auto const log_file = open_log(log_path);
+  auto const log_file = open_daemon_log(log_path);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw failed("pipe");
   Descriptor hears(ends[0]), tells(ends[1]);

@@ -1,8 +1,12 @@
 // Paddle's flags and variables, by the program itself.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
 #include <string>
 #include <vector>
+
+#include <prdist/launch/ports.hpp>
 
 #include "../support.hpp"
 
@@ -102,7 +106,8 @@ TEST(JobFlags, ShowTheConfigurationSortedAndWithoutSecrets) {
 }
 
 TEST(JobFlags, TheLogLevelTakesInfosAwayAndNothingElse) {
-  auto const finished = run_prrun({"--log_level", "WARNING", "--", "sh", "-c", "echo hello; exit 3"});
+  auto const finished = run_prrun({"--log_level", "WARNING", "--", "sh", "-c",
+                                   "[ $TRAINING_ROLE = PSERVER ] && exec sleep 1000; echo hello; exit 3"});
   EXPECT_EQ(finished.code(), 3);
   EXPECT_FALSE(has(finished.error, "LAUNCH INFO")) << finished.error;
   EXPECT_TRUE(has(finished.error, "LAUNCH ERROR")) << finished.error;
@@ -166,13 +171,14 @@ TEST(JobFlags, ListsThatDoNotNameThisMachineAre78) {
 }
 
 TEST(JobFlags, NodesOfACollectiveJobCountPortsFromTheSameStart) {
+  auto const port = prdist::bind_loopback().value().endpoint.port;
   auto const finished = run_prrun({"--ips", "127.0.0.1,127.0.0.2", "--nproc_per_node", "2", "--host", "127.0.0.2",
-                                   "--start_port", "29170", "--dry_run", "true"});
-  if (has(finished.error, "cannot be bound")) GTEST_SKIP() << finished.error;
+                                   "--start_port", std::to_string(port), "--dry_run", "true"});
+  if (has(finished.error, "cannot be bound")) GTEST_SKIP() << "somebody has the next port: " << finished.error;
   EXPECT_EQ(finished.code(), 0) << finished.error;
-  EXPECT_TRUE(
-      has(finished.out, "PADDLE_TRAINER_ENDPOINTS=127.0.0.1:29170,127.0.0.1:29171,127.0.0.2:29170,127.0.0.2:29171\n"))
-      << finished.out;
+  auto const list =
+      prdist::concat("127.0.0.1:", port, ",127.0.0.1:", port + 1, ",127.0.0.2:", port, ",127.0.0.2:", port + 1);
+  EXPECT_TRUE(has(finished.out, "PADDLE_TRAINER_ENDPOINTS=" + list + '\n')) << finished.out;
   EXPECT_EQ(count(finished.out, "PADDLE_GLOBAL_RANK="), 2U);
   EXPECT_TRUE(has(finished.out, "PADDLE_GLOBAL_RANK=3\n  PADDLE_LOCAL_RANK=1\n")) << finished.out;
   EXPECT_FALSE(has(finished.out, "PADDLE_MASTER=")) << finished.out;
