@@ -14,11 +14,8 @@ struct Command {
   int (*run)(prrun::Words const&);
 };
 
-constexpr Command commands[]{{"k8s", prrun::run_k8s},
-                             {"mpi", prrun::run_mpi},
-                             {"probe", prrun::run_probe},
-                             {"version", prrun::run_version},
-                             {"check", prrun::run_check}};
+constexpr Command commands[]{{"agent", prrun::run_agent}, {"k8s", prrun::run_k8s},         {"mpi", prrun::run_mpi},
+                             {"probe", prrun::run_probe}, {"version", prrun::run_version}, {"check", prrun::run_check}};
 
 }  // namespace
 

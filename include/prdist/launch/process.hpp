@@ -26,6 +26,8 @@ struct SpawnRequest {
   std::vector<std::string> environment;  ///< NAME=value
   int output = STDERR_FILENO;            ///< takes stdout and stderr
   int handed_over = -1;                  ///< one more descriptor the program keeps, under its own number
+  int input = -1;                        ///< standard input; empty when there is none
+  int errors = -1;                       ///< takes stderr instead of `output`
 };
 
 namespace detail {
@@ -58,10 +60,11 @@ namespace detail {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   // A background group that reads the terminal would be stopped, so there is nothing to read.
-  int const nothing = ::open("/dev/null", O_RDONLY);
-  if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0) give_up();
-  if (nothing != STDIN_FILENO) ::close(nothing);
-  if (::dup2(request.output, STDOUT_FILENO) < 0 || ::dup2(request.output, STDERR_FILENO) < 0) give_up();
+  int const input = request.input >= 0 ? request.input : ::open("/dev/null", O_RDONLY);
+  if (input < 0 || ::dup2(input, STDIN_FILENO) < 0) give_up();
+  if (input != STDIN_FILENO) ::close(input);
+  int const errors = request.errors >= 0 ? request.errors : request.output;
+  if (::dup2(request.output, STDOUT_FILENO) < 0 || ::dup2(errors, STDERR_FILENO) < 0) give_up();
   if (request.handed_over >= 0 && ::fcntl(request.handed_over, F_SETFD, 0) != 0) give_up();
   ::execve(request.program.c_str(), arguments, environment);
   give_up();
@@ -70,7 +73,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Starts the program and returns its pid, which is also its process group, once it runs; standard input is empty.
+/// Starts the program and returns its pid, which is also its process group, once it runs.
 /// Descriptors that are not close-on-exec are inherited. Descriptors 0, 1 and 2 must be open in the caller. The caller
 /// reaps the process, and the calling thread must live as long as it.
 [[nodiscard]] inline Result<pid_t> spawn(SpawnRequest const& request) {
