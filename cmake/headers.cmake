@@ -241,6 +241,13 @@ prdist_component(launch
     include/prdist/launch/report_json.hpp
     include/prdist/launch/rules.hpp
     include/prdist/launch/signals.hpp
+    include/prdist/launch/ssh/command.hpp
+    include/prdist/launch/ssh/hosts.hpp
+    include/prdist/launch/ssh/line_buffer.hpp
+    include/prdist/launch/ssh/messages_json.hpp
+    include/prdist/launch/ssh/package.hpp
+    include/prdist/launch/ssh/placement.hpp
+    include/prdist/launch/ssh/tar.hpp
     include/prdist/launch/summary.hpp
     include/prdist/launch/supervisor.hpp
     include/prdist/launch/termination_log.hpp

@@ -35,6 +35,19 @@ TEST(Spawn, PassesArgumentsUnchanged) {
   EXPECT_EQ(result.output, "<a b><><line\nline><$HOME `x` \"'\\><-v>");
 }
 
+TEST(Spawn, StreamsCanBeGivenApart) {
+  TempFolder folder;
+  launch_test::write_file(folder / "in", "read me");
+  Descriptor const input(::open((folder / "in").c_str(), O_RDONLY | O_CLOEXEC));
+  Descriptor const errors(::open((folder / "errors").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  SpawnRequest request{"/bin/sh", {"-c", "cat; echo wrong >&2"}, {"PATH=/usr/bin:/bin"}, -1, -1};
+  request.input = input.get();
+  request.errors = errors.get();
+  EXPECT_EQ(run(request).output, "read me");
+  EXPECT_EQ(launch_test::read_file(folder / "errors"), "wrong\n");
+  EXPECT_EQ(run_shell("cat; echo both >&2").output, "both\n") << "without them: nothing to read, one output";
+}
+
 TEST(Spawn, GivesExactlyTheEnvironmentAskedFor) {
   auto const result = run({"/usr/bin/env", {}, {"ONE=1", "TWO=a=b c"}, -1, -1});
   EXPECT_EQ(result.output, "ONE=1\nTWO=a=b c\n");

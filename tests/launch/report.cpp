@@ -33,6 +33,18 @@ TEST(Report, TableHasALinePerMember) {
             "2     trainer 1  103  SIGKILL  <- first failure  3.2      log/workerlog.1\n");
 }
 
+TEST(Report, NamesHostsWhereMembersRanOnSeveral) {
+  auto report = failed_job();
+  for (auto& each : report.members) each.host = each.member.index == 0 ? "node1" : "me@node2";
+  report.members[0].ending.reset();
+  EXPECT_EQ(table_of(report),
+            "rank  role       host      pid  ended                      seconds  log\n"
+            "0     server 0   node1     101  unknown                    3.4      log/serverlog.0\n"
+            "1     trainer 0  node1     102  exit 0                     1.0      log/workerlog.0\n"
+            "2     trainer 1  me@node2  103  SIGKILL  <- first failure  3.2      log/workerlog.1\n");
+  EXPECT_TRUE(cause_of(report).starts_with("trainer 1 on me@node2 was killed by SIGKILL")) << cause_of(report);
+}
+
 TEST(Report, TableNamesWhatWouldNotDie) {
   auto report = failed_job();
   report.members[0].ending.reset();

@@ -86,17 +86,31 @@ CommandLine::CommandLine(std::string description, std::string notes, std::string
 
 Words CommandLine::take(Words const& words) {
   std::size_t own = 0;
+  Words ours;
+  unknown_.clear();
+  auto const refuse = [](std::string const& word) {
+    throw CLI::ParseError(concat("'", word, "' is not a flag of prrun"), wrong_usage);
+  };
   while (own < words.size() && words[own] != "--" && words[own].starts_with('-')) {
     auto const& word = words[own];
     auto const* const option = app_.get_option_no_throw(word.substr(0, word.find('=')));
-    if (option == nullptr) throw CLI::ParseError(concat("'", word, "' is not a flag of prrun"), wrong_usage);
-    bool const value_follows = option->get_items_expected_max() != 0 && word.find('=') == std::string::npos;
-    own += value_follows ? 2 : 1;
+    bool const has_value = word.find('=') != std::string::npos;
+    if (option == nullptr) {
+      if (!keeps_unknown_ || !has_value || !word.starts_with("--")) refuse(word);
+      unknown_.push_back(word);
+      ++own;
+      continue;
+    }
+    bool const value_follows = option->get_items_expected_max() != 0 && !has_value;
+    auto const next = std::min(own + (value_follows ? 2 : 1), words.size());
+    ours.insert(ours.end(), words.begin() + static_cast<std::ptrdiff_t>(own),
+                words.begin() + static_cast<std::ptrdiff_t>(next));
+    own = next;
   }
-  own = std::min(own, words.size());
   Words rest(words.begin() + static_cast<std::ptrdiff_t>(own), words.end());
   if (!rest.empty() && rest.front() == "--") rest.erase(rest.begin());
-  app_.parse(Words(words.rend() - static_cast<std::ptrdiff_t>(own), words.rend()));
+  app_.parse(Words(ours.rbegin(), ours.rend()));
+  if (!unknown_.empty() && !keeps_unknown_()) refuse(unknown_.front());
   return rest;
 }
 

@@ -5,9 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <prdist/core/text.hpp>
@@ -76,6 +78,11 @@ class CommandLine {
     return parse(words, needs_program, program, [] {});
   }
 
+  /// Flags of the form --name=value that are not ours are kept, when `wanted` says so after parsing, instead of
+  /// refused.
+  void keep_unknown(std::function<bool()> wanted) { keeps_unknown_ = std::move(wanted); }
+  [[nodiscard]] Words const& unknown() const { return unknown_; }
+
   /// What was wrong at the last parse(), for a termination log; empty after success.
   [[nodiscard]] std::string const& complaint() const { return complaint_; }
 
@@ -87,6 +94,8 @@ class CommandLine {
   [[nodiscard]] int complain(std::string_view what);
 
   CLI::App app_;
+  std::function<bool()> keeps_unknown_;
+  Words unknown_;
   std::string usage_;
   std::string help_command_;
   std::string complaint_;

@@ -9,7 +9,8 @@ namespace prrun {
 
 using Words = std::vector<std::string>;
 
-int run_here(Words const& words);  ///< without a command: a whole job on this machine
+int run_here(Words const& words);   ///< without a command: a whole job on this machine
+int run_agent(Words const& words);  ///< what --hostfile starts on each host; not for people
 int run_k8s(Words const& words);
 int run_mpi(Words const& words);
 int run_probe(Words const& words);

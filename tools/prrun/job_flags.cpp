@@ -249,7 +249,9 @@ Configuration configuration_of(CLI::App const& app, JobFlags const& flags) {
   Configuration configuration;
   for (auto const* const option : app.get_options()) {
     auto const name = option->get_lnames().front();
-    if (name == "help" || name == "version" || (option->get_group().empty() && option->count() == 0)) continue;
+    // Of the hidden ones and of those for other ways to run, only what was given.
+    bool const usual = option->get_group() == app.get_help_ptr()->get_group();
+    if (name == "help" || name == "version" || (!usual && option->count() == 0)) continue;
     bool const is_switch = option->get_items_expected_max() == 0;
     auto value = option->get_default_str();
     if (value.empty()) value = "None";
@@ -352,13 +354,17 @@ void note_single_node(CLI::App const& app, JobFlags& flags) {
   }
 }
 
+void prepare_report(JobFlags const& flags) {
+  if (!flags.json.empty() && !flags.dry_run) write_json(flags.json, "").value();
+}
+
 void prepare(JobFlags& flags, Words const& command) {
   auto const* const path = std::getenv("PATH");
   flags.job.program = find_program(command.front(), path == nullptr ? "" : path, own_folder()).value();
   flags.job.arguments.assign(command.begin() + 1, command.end());
   flags.configuration["training_script"] = without_secrets(flags.job.program.string(), {});
   flags.configuration["training_script_args"] = shown_arguments(flags.job.arguments, current_environment());
-  if (!flags.json.empty() && !flags.dry_run) write_json(flags.json, "").value();
+  prepare_report(flags);
 }
 
 int show_plan(JobFlags const& flags, LaunchPlan const& plan) {

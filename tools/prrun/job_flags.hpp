@@ -62,6 +62,9 @@ void check(CLI::App const& app, JobFlags& flags, prdist::Environment const& envi
 /// Notes for flags that only several nodes have a use for.
 void note_single_node(CLI::App const& app, JobFlags& flags);
 
+/// Finds out whether the report can be written, and takes an old one away. @throws prdist::Error
+void prepare_report(JobFlags const& flags);
+
 /// Looks for the program, and whether a report can be written: better now than after hours of training.
 /// @throws prdist::Error
 void prepare(JobFlags& flags, Words const& command);

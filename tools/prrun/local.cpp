@@ -9,6 +9,7 @@
 #include <prdist/launch/local.hpp>
 
 #include "job_flags.hpp"
+#include "ssh.hpp"
 
 namespace prrun {
 
@@ -28,6 +29,7 @@ constexpr char const* description = R"(Examples:
   prrun --devices 6,7 python3 train.py                      a collective job; was:
       python -m paddle.distributed.launch --devices=6,7 train.py
   prrun --timeout 600 --json report.json --max_restart 2 -- ./train --resume
+  prrun --hostfile machines --job_dispatch_package work -- ./train   a server and a trainer on each host, over ssh
   prrun k8s -- ./train          in a pod: this pod's share of the job    (prrun k8s --help)
   mpirun -n 3 prrun mpi -- ./train   this rank's share of the job        (prrun mpi --help)
   prrun -m config.yaml -b backend.yaml    a job on a cluster, by mpirun or here (prrun submit --help)
@@ -54,14 +56,19 @@ Ctrl-C, 124 after --timeout, 64 for wrong flags, 78 for a program or folder that
 int run_here(Words const& words) {
   CommandLine line(description, notes, usage, "prrun --help");
   JobFlags flags;
+  SshFlags ssh;
   Words command;
   declare(line.flags(), flags);
+  declare(line.flags(), ssh);
+  line.keep_unknown([&] { return ssh.wanted(); });
   try {
     auto const checked = [&] {
       check(line.flags(), flags, process_environment);
-      note_single_node(line.flags(), flags);
+      check(line.flags(), ssh);
+      if (!ssh.wanted()) note_single_node(line.flags(), flags);
     };
     if (auto const code = line.parse(words, true, command, checked)) return *code;
+    if (ssh.wanted()) return run_over_ssh(flags, ssh, command, line.unknown());
     prepare(flags, command);
     if (flags.dry_run) {
       for (auto const& warning : flags.warnings) std::cerr << "prrun: " << warning << '\n';

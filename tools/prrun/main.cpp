@@ -14,10 +14,11 @@ struct Command {
   int (*run)(prrun::Words const&);
 };
 
-constexpr Command commands[]{
-    {"k8s", prrun::run_k8s},         {"mpi", prrun::run_mpi},     {"probe", prrun::run_probe},
-    {"version", prrun::run_version}, {"check", prrun::run_check}, {"submit", prrun::run_submit},
-    {"status", prrun::run_status},   {"logs", prrun::run_logs},   {"cancel", prrun::run_cancel}};
+constexpr Command commands[]{{"agent", prrun::run_agent},     {"k8s", prrun::run_k8s},
+                             {"mpi", prrun::run_mpi},         {"probe", prrun::run_probe},
+                             {"version", prrun::run_version}, {"check", prrun::run_check},
+                             {"submit", prrun::run_submit},   {"status", prrun::run_status},
+                             {"logs", prrun::run_logs},       {"cancel", prrun::run_cancel}};
 
 }  // namespace
 

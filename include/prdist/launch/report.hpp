@@ -29,6 +29,7 @@ struct MemberReport {
   double seconds = 0;            ///< that it ran
   bool stopped = false;          ///< ended because the launcher ended it
   std::filesystem::path log;
+  std::string host{};  ///< that it ran on; empty for this machine
 };
 
 struct JobReport {
@@ -54,16 +55,21 @@ namespace detail {
 
 }  // namespace detail
 
-/// Rank, role, pid, ending, seconds and log of each member, a line each, below a heading.
+/// Rank, role, host, pid, ending, seconds and log of each member, a line each, below a heading; the host only where
+/// one is named.
 [[nodiscard]] inline std::string table_of(JobReport const& report) {
+  // A job on one machine needs no column for it.
+  bool const hosts = std::ranges::any_of(report.members, [](auto const& each) { return !each.host.empty(); });
   std::vector<std::vector<std::string>> rows{{"rank", "role", "pid", "ended", "seconds", "log"}};
+  if (hosts) rows.front().insert(rows.front().begin() + 2, "host");
   for (std::size_t rank = 0; rank < report.members.size(); ++rank) {
     auto const& each = report.members[rank];
-    auto ended = each.ending ? to_string(*each.ending) : std::string("still there");
+    auto ended = each.ending ? to_string(*each.ending) : std::string(each.host.empty() ? "still there" : "unknown");
     if (each.stopped && each.ending) ended += ", stopped";
     if (report.first_failure == rank) ended += "  <- first failure";
     rows.push_back({concat(rank), to_string(each.member), concat(each.pid), ended, detail::seconds_text(each.seconds),
                     each.log.string()});
+    if (hosts) rows.back().insert(rows.back().begin() + 2, each.host);
   }
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (auto const& row : rows) {
@@ -100,7 +106,8 @@ namespace detail {
   auto const ending = first.ending.value_or(Ending{});
   auto const how = ending.signal != 0 ? concat("was killed by ", signal_name(ending.signal))
                                       : concat("ended with exit code ", ending.code);
-  return concat(to_string(first.member), ' ', how, " after ", detail::seconds_text(first.seconds), " s: see ",
+  auto const where = first.host.empty() ? std::string() : concat(" on ", first.host);
+  return concat(to_string(first.member), where, ' ', how, " after ", detail::seconds_text(first.seconds), " s: see ",
                 first.log.string(),
                 ending.signal == SIGKILL ? " (if nobody sent it, the machine ran out of memory: dmesg shows it)" : "");
 }

@@ -14,7 +14,7 @@
 namespace prdist {
 
 /// Numbers are JSON numbers; what does not apply is null: a signal's name for one that exited, a code for one that
-/// was killed, the first failure of a job that had none.
+/// was killed, the first failure of a job that had none. A member on another machine has its "host".
 [[nodiscard]] inline boost::json::object to_json(JobReport const& report) {
   namespace json = boost::json;
   json::array members;
@@ -33,6 +33,7 @@ namespace prdist {
                        {"stopped", each.stopped},
                        {"seconds", each.seconds},
                        {"log", each.log.string()}});
+    if (!each.host.empty()) members.back().as_object()["host"] = each.host;
   }
   json::value first = nullptr;
   json::value cause = nullptr;

@@ -114,6 +114,9 @@ TEST(RankPlan, WhatIsWrongIsNamed) {
   missing.hostfile = "/no/such/machines";
   EXPECT_EQ(error_of([&] { return rank_plan(rank(0, 2), missing); }),
             "prdist[config.missing] mpi: the hostfile '/no/such/machines' cannot be read: check --hostfile");
+  missing.hostfile = "/";
+  EXPECT_EQ(error_of([&] { return rank_plan(rank(0, 2), missing); }),
+            "prdist[config.missing] mpi: the hostfile '/' cannot be read: check --hostfile");
   RankFlags high;
   high.servers = 3;
   high.ports.port = 65532;

@@ -65,7 +65,8 @@ namespace detail {
 
 [[nodiscard]] inline std::vector<std::string> hosts_in(std::filesystem::path const& file) {
   std::ifstream stream(file, std::ios::binary);
-  if (!stream)
+  std::error_code ignored;
+  if (!stream || std::filesystem::is_directory(file, ignored))  // a folder opens, and cannot be read
     throw Error(Errc::config_missing, "mpi: the hostfile '", file.string(), "' cannot be read: check --hostfile");
   return parse_hostfile(file.string(), std::string(std::istreambuf_iterator<char>(stream), {}));
 }
