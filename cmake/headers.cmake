@@ -237,6 +237,18 @@ prdist_component(launch
     include/prdist/launch/program.hpp
     include/prdist/launch/progress.hpp
     include/prdist/launch/ranks.hpp
+    include/prdist/launch/rendezvous/address.hpp
+    include/prdist/launch/rendezvous/job_state.hpp
+    include/prdist/launch/rendezvous/job_state_json.hpp
+    include/prdist/launch/rendezvous/keeper.hpp
+    include/prdist/launch/rendezvous/master.hpp
+    include/prdist/launch/rendezvous/memory_store.hpp
+    include/prdist/launch/rendezvous/node_share.hpp
+    include/prdist/launch/rendezvous/outlook.hpp
+    include/prdist/launch/rendezvous/session.hpp
+    include/prdist/launch/rendezvous/store.hpp
+    include/prdist/launch/rendezvous/transitions.hpp
+    include/prdist/launch/rendezvous/wait_for_nodes.hpp
     include/prdist/launch/report.hpp
     include/prdist/launch/report_json.hpp
     include/prdist/launch/rules.hpp

@@ -132,3 +132,15 @@ TEST(Environment, OfThisProcessIsReadWhole) {
   EXPECT_NE(std::ranges::find(environment, "PRDIST_TEST_MARK=a=b c"), environment.end());
   ::unsetenv("PRDIST_TEST_MARK");
 }
+
+TEST(Environment, AnElasticJobSaysHowItBeganAndHowFarItGoes) {
+  auto plan = plan_2_2();
+  EXPECT_FALSE(map_of(variables_of(plan, {JobRole::trainer, 1})).contains("PRDIST_ELASTIC"));
+  plan.trainers.push_back({"127.0.0.1", 63339});
+  plan.trainers_num = 2;
+  plan.elastic = "2:8";
+  auto const variables = map_of(variables_of(plan, {JobRole::trainer, 2}));
+  EXPECT_EQ(variables.at("PRDIST_ELASTIC"), "2:8");
+  EXPECT_EQ(variables.at("PADDLE_TRAINERS_NUM"), "2");
+  EXPECT_EQ(variables.at("PADDLE_TRAINER_ID"), "2");
+}

@@ -3,7 +3,7 @@
 """Whole jobs whose members are started apart, as pods and ranks are: each by a prrun of its own, over sockets. What is
 not installed is named, and the test is skipped then.
 
-    node_jobs.py BIN_DIR pods|mpirun|rendered
+    node_jobs.py BIN_DIR pods|mpirun|rendered|two_nodes|two_nodes_etcd
 """
 
 import json
@@ -132,6 +132,55 @@ def run_rendered():
         print(ran.returncode, ran.stdout, logs)
         return 1
     return 0
+
+
+def run_nodes(master):
+    """A job whose two nodes meet at `master`; each runs a server and two trainers on an address of its own."""
+    running = []
+    for rank, host in enumerate(["127.0.0.1", "127.0.0.2"]):
+        (WORK / host).mkdir()
+        start = [BIN / "prrun", "--nnodes", "2", "--master", master, "--host", host, "--rank", str(rank), "--server_num", "1",
+                 "--trainer_num", "2", "--json", "report.json", "--", *TRAIN, "--strategy", "sync"]
+        running.append(subprocess.Popen(start, cwd=WORK / host, env=environment(), stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True))
+    outputs = [each.communicate(timeout=DEADLINE)[0] for each in running]
+    if [each.returncode for each in running] != [0, 0]:
+        print(*outputs, sep="\n")
+        return 1
+    for host, ids in [("127.0.0.1", {"server": [0], "trainer": [0, 1]}), ("127.0.0.2", {"server": [1], "trainer": [2, 3]})]:
+        members = json.loads((WORK / host / "report.json").read_text(encoding="utf-8"))["members"]
+        if {role: [each["index"] for each in members if each["role"] == role] for role in ids} != ids:
+            print(host, members)
+            return 1
+    return trained(outputs)
+
+
+def run_two_nodes():
+    plant()
+    port, held = held_port(["127.0.0.1"])
+    code = run_nodes(f"127.0.0.1:{port}")
+    for each in held:
+        each.close()
+    return code
+
+
+def run_two_nodes_etcd():
+    if shutil.which("etcd") is None:
+        print("skipped: etcd is not installed (Debian: etcd-server)")
+        return SKIPPED
+    plant()
+    ports = [held_port(["127.0.0.1"]) for _ in range(2)]
+    clients, peers = [f"http://127.0.0.1:{port}" for port, _ in ports]
+    with open(WORK / "etcd.log", "w", encoding="utf-8") as log:
+        etcd = subprocess.Popen(["etcd", "--data-dir", WORK / "etcd", "--listen-client-urls", clients, "--advertise-client-urls",
+                                 clients, "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
+                                 "--initial-cluster", f"default={peers}"], stdout=log, stderr=log)
+    try:
+        # The nodes wait until it answers.
+        return run_nodes("etcd" + clients.removeprefix("http"))
+    finally:
+        etcd.kill()
+        etcd.wait()
 
 
 if __name__ == "__main__":

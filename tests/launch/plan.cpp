@@ -39,6 +39,13 @@ TEST(LaunchPlan, CountsWholeHostNames) {
   EXPECT_EQ(node_count(two_hosts()), 2U);
 }
 
+// Several nodes on one machine are several nodes.
+TEST(LaunchPlan, HasAsManyNodesAsItSays) {
+  auto plan = two_hosts();
+  plan.nodes = 3;
+  EXPECT_EQ(node_count(plan), 3U);
+}
+
 TEST(LaunchPlan, PutsLogsAndProgressIntoItsFolder) {
   auto plan = two_hosts();
   plan.log_dir = "some/where";

@@ -251,3 +251,41 @@ TEST(EndingRules, NothingIsWaitedForWhenNobodyIsLeftHere) {
   job.end({{0, fine}, {1, fine}, {2, fine}, {3, fine}});
   EXPECT_EQ(job.next(0), Action::finish);
 }
+
+// How the job ends is not known here before it has ended everywhere.
+TEST(EndingRules, ANodeWithoutMembersStaysWhileTheJobGoesOnElsewhere) {
+  Job job;
+  job.rules.nodes_elsewhere(true);
+  job.end({{0, fine}, {1, fine}, {2, fine}, {3, fine}});
+  EXPECT_EQ(job.next(0), Action::wait);
+  EXPECT_EQ(job.next(100'000), Action::wait);
+  job.rules.nodes_elsewhere(false);
+  EXPECT_EQ(job.next(100'001), Action::finish);
+  EXPECT_EQ(job.rules.exit_code(), 0);
+}
+
+TEST(EndingRules, ANodeThatStayedHearsOfTheFailure) {
+  Job job;
+  job.rules.nodes_elsewhere(true);
+  job.end({{0, fine}, {1, fine}, {2, fine}, {3, fine}});
+  EXPECT_EQ(job.next(0), Action::wait);
+  job.rules.failed_elsewhere(7);
+  EXPECT_EQ(job.next(100), Action::terminate);
+  EXPECT_EQ(job.next(101), Action::finish);
+  EXPECT_EQ(job.rules.exit_code(), 7);
+}
+
+TEST(EndingRules, ATrainerOfAnElasticJobFallsAloneUnlessNoOtherCouldDoBetter) {
+  EndingLimits limits;
+  limits.expendable_trainers = true;
+  auto const ended = [&](MemberEnding const& ending) {
+    EndingRules rules({{JobRole::server, 0}, {JobRole::trainer, 0}, {JobRole::trainer, 1}}, limits, at(0));
+    rules.ended(std::vector{ending});
+    return rules.outcome();
+  };
+  EXPECT_EQ(ended({1, killed(9)}), Outcome::succeeded);
+  EXPECT_EQ(ended({1, code(70)}), Outcome::succeeded);
+  EXPECT_EQ(ended({1, code(78)}), Outcome::failed);
+  EXPECT_EQ(ended({1, code(64)}), Outcome::failed);
+  EXPECT_EQ(ended({0, killed(9)}), Outcome::failed) << "a server does not";
+}

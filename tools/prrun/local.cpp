@@ -9,6 +9,7 @@
 #include <prdist/launch/local.hpp>
 
 #include "job_flags.hpp"
+#include "nodes.hpp"
 #include "ssh.hpp"
 
 namespace prrun {
@@ -28,6 +29,8 @@ constexpr char const* description = R"(Examples:
                                                             on each node; was: fleetrun --servers=... --workers=...
   prrun --devices 6,7 python3 train.py                      a collective job; was:
       python -m paddle.distributed.launch --devices=6,7 train.py
+  prrun --nnodes 2 -- ./train                               on two machines: prints the command for the other one
+  prrun --nnodes 2 --master etcd://10.0.0.9:2379 -- ./train on each of two machines, which meet in etcd
   prrun --timeout 600 --json report.json --max_restart 2 -- ./train --resume
   prrun --hostfile machines --job_dispatch_package work -- ./train   a server and a trainer on each host, over ssh
   prrun k8s -- ./train          in a pod: this pod's share of the job    (prrun k8s --help)
@@ -36,7 +39,7 @@ constexpr char const* description = R"(Examples:
   prrun status | logs | cancel JOB   a job that was submitted to Kubernetes
   prrun probe | version | check      a pod's health; what was built in; what works on this machine
 
-Starts the servers and trainers of a job on this machine, each with the environment that paddle.distributed.launch
+Starts the servers and trainers of a job, or this machine's share of them, each with the environment that paddle.distributed.launch
 would set, watches them and ends them together. Flags may be spelled with underscores or hyphens; where a variable
 stands behind one it is used when the flag is not given.)";
 
@@ -58,14 +61,20 @@ int run_here(Words const& words) {
   JobFlags flags;
   SshFlags ssh;
   Words command;
+  NodesFlags nodes;
   declare(line.flags(), flags);
   declare(line.flags(), ssh);
+  declare(line.flags(), nodes);
   line.keep_unknown([&] { return ssh.wanted(); });
   try {
     auto const checked = [&] {
       check(line.flags(), flags, process_environment);
       check(line.flags(), ssh);
-      if (!ssh.wanted()) note_single_node(line.flags(), flags);
+      check(nodes, flags);
+      if (ssh.wanted() && nodes.terms.most > 1) {
+        throw CLI::ValidationError("--hostfile", "names the nodes itself: leave --nnodes and --master out");
+      }
+      if (!ssh.wanted() && nodes.terms.most == 1) note_single_node(line.flags(), flags);
     };
     if (auto const code = line.parse(words, true, command, checked)) return *code;
     if (ssh.wanted()) return run_over_ssh(flags, ssh, command, line.unknown());
@@ -80,8 +89,11 @@ int run_here(Words const& words) {
     std::cerr << error.what() << '\n';
     return exit_code(error.code());
   }
-  return run_guarded(
-      [&] { return run_and_report(flags, [&](Console& console) { return run_local(flags.job, console); }); });
+  return run_guarded([&] {
+    return run_and_report(flags, [&](Console& console) {
+      return nodes.terms.most > 1 ? run_nodes(flags, nodes, words, console) : run_local(flags.job, console);
+    });
+  });
 }
 
 }  // namespace prrun

@@ -89,13 +89,14 @@ namespace detail {
       plan.mode == JobMode::ps ? detail::ps_variables_of(plan, member) : detail::collective_variables_of(plan, member);
   std::vector<Variable> const common{
       {"PADDLE_TRAINER_ENDPOINTS", detail::list_of(plan.trainers)},
-      {"PADDLE_TRAINERS_NUM", concat(plan.trainers.size())},
+      {"PADDLE_TRAINERS_NUM", concat(plan.trainers_num != 0 ? plan.trainers_num : plan.trainers.size())},
       {"PADDLE_NNODES", concat(node_count(plan))},
       {"POD_NAME", plan.pod_name},
       {"PADDLE_LOG_DIR", std::filesystem::absolute(plan.log_dir).string()},
       {"PYTHONUNBUFFERED", "1"},  // what Paddle's python -u does: a log shows what has been said
   };
   variables.insert(variables.end(), common.begin(), common.end());
+  if (!plan.elastic.empty()) variables.push_back({"PRDIST_ELASTIC", plan.elastic});
   if (listen_fd) variables.push_back({std::string(listen_fd_variable), concat(*listen_fd)});
   if (member.role == JobRole::trainer) {
     variables.push_back({"PADDLE_TRAINER_ID", concat(member.index)});

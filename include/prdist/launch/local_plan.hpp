@@ -88,6 +88,14 @@ namespace detail {
 
 }  // namespace detail
 
+/// Six letters, as Paddle names its pods.
+[[nodiscard]] inline std::string random_pod_name() {
+  std::random_device random;
+  std::string name;
+  for (int i = 0; i < 6; ++i) name += static_cast<char>('a' + random() % 26);
+  return name;
+}
+
 /// config.* when the job cannot be as it is asked for, transport.in_use for a port of the lists that somebody has.
 [[nodiscard]] inline Result<LocalPlan> plan_local(LocalJob const& job) {
   LocalPlan local;
@@ -96,8 +104,7 @@ namespace detail {
   local.plan.mode = job.mode;
   local.plan.with_gloo = job.with_gloo;
   local.plan.cards = job.cards;
-  std::random_device random;
-  for (int i = 0; i < 6; ++i) local.plan.pod_name += static_cast<char>('a' + random() % 26);
+  local.plan.pod_name = random_pod_name();
   if (!job.trainer_list.empty()) return detail::plan_listed(job, std::move(local));
   auto const servers = job.mode == JobMode::ps ? job.servers : 0;
   auto const members = servers + job.trainers;

@@ -37,6 +37,11 @@ struct LaunchPlan {
   std::string with_gloo = "1";  ///< PADDLE_WITH_GLOO
   JobMode mode = JobMode::ps;
   std::vector<std::string> cards{};  ///< of a collective job, by member of this node; empty ones run on the CPU
+  std::size_t nodes = 0;             ///< of the job; 0 when each host is one
+  std::size_t least_nodes = 0;       ///< of an elastic job, as the next; 0 when there are as many as there are
+  std::size_t most_nodes = 0;
+  std::size_t trainers_num = 0;  ///< how many it began with, when others come and go; 0 when it has them all
+  std::string elastic;           ///< how few and how many trainers, as PRDIST_ELASTIC has it; empty when it is not
 };
 
 /// Every member in rank order: servers, then trainers.
@@ -62,8 +67,9 @@ struct LaunchPlan {
   return member.role == JobRole::server ? plan.servers.at(member.index) : plan.trainers.at(member.index);
 }
 
-/// Hosts that carry a member.
+/// As the plan has it, else the hosts that carry a member.
 [[nodiscard]] inline std::size_t node_count(LaunchPlan const& plan) {
+  if (plan.nodes != 0) return plan.nodes;
   std::set<std::string_view> hosts;
   for (auto const& endpoint : plan.servers) hosts.insert(endpoint.host);
   for (auto const& endpoint : plan.trainers) hosts.insert(endpoint.host);

@@ -6,6 +6,8 @@
 //   any member fails               the others are ended; the code is the first failure's, 128+n for signal n
 //   a member has lost its peer     (code 75) whoever caused that has a moment to end with its own code, which counts
 //   a member fails on another node all are ended; the code is that failure's
+//   a trainer of an elastic job    goes alone, unless its code says that no other one could do better
+//   other nodes are not done       this one stays to hear how the job ends, even with no member left
 //   Ctrl-C, SIGTERM, SIGHUP        all are ended; the code is 128+n
 //   the time limit passes          all are ended; the code is 124
 //   "are ended"                    SIGTERM, and SIGKILL after grace or at the next signal
@@ -42,6 +44,7 @@ struct EndingLimits {
   std::chrono::milliseconds server_grace{10'000};
   std::chrono::milliseconds grace{10'000};
   std::optional<std::chrono::milliseconds> timeout;  ///< of the whole job
+  bool expendable_trainers = false;                  ///< in an elastic job a trainer that falls takes nobody with it
 };
 
 /// A member by rank, and how it ended.
@@ -73,7 +76,7 @@ class EndingRules {
   void ended(std::span<MemberEnding const> endings) {
     for (auto const& each : endings) {
       ended_.at(each.rank) = true;
-      if (each.ending.ok() || ending_ || outcome_ != Outcome::succeeded) continue;
+      if (each.ending.ok() || ending_ || outcome_ != Outcome::succeeded || is_expendable(each)) continue;
       if (each.ending != Ending{code_of_a_victim, 0, false}) {
         fail(each);
       } else if (!victim_) {
@@ -102,6 +105,9 @@ class EndingRules {
   /// Whether trainers of the job still train on other nodes: until they have finished, servers here are not done.
   void trainers_elsewhere(bool busy) noexcept { elsewhere_ = busy; }
 
+  /// Whether the job goes on elsewhere: until it does not, its end here is not known, nor is the code.
+  void nodes_elsewhere(bool busy) noexcept { staying_ = busy; }
+
   /// What is to be done now. `anything_left` says whether processes live that are no members: what members started.
   [[nodiscard]] Action next(TimePoint now, bool anything_left) {
     bool const all = all_ended([](auto const&) { return true; });
@@ -111,7 +117,7 @@ class EndingRules {
       if (all || now >= *victim_since_ + cause_patience) fail(*victim_);
     }
     if (!ending_) {
-      if (outcome_ == Outcome::succeeded && over) return Action::finish;
+      if (outcome_ == Outcome::succeeded && over && !staying_) return Action::finish;
       if (!must_end(now)) return Action::wait;
       ending_ = true;
       deadline_ = now + limits_.grace;
@@ -133,6 +139,12 @@ class EndingRules {
   [[nodiscard]] std::optional<std::size_t> first_failure() const noexcept { return first_failure_; }
 
  private:
+  /// 64 and 78 are what another trainer would come to as well.
+  [[nodiscard]] bool is_expendable(MemberEnding const& each) const {
+    bool const configured_wrong = each.ending.signal == 0 && (each.ending.code == 64 || each.ending.code == 78);
+    return limits_.expendable_trainers && members_.at(each.rank).role == JobRole::trainer && !configured_wrong;
+  }
+
   void fail(MemberEnding const& first) {
     outcome_ = Outcome::failed;
     exit_code_ = prdist::exit_code(first.ending);
@@ -154,14 +166,16 @@ class EndingRules {
       exit_code_ = 124;
       return true;
     }
-    if (elsewhere_ && !all_ended([](auto const&) { return true; })) {
+    bool const all = all_ended([](auto const&) { return true; });
+    if (all && staying_) return false;
+    if (elsewhere_ && !all) {
       trainers_done_.reset();
       return false;
     }
     if (!all_ended([](auto const& member) { return member.role == JobRole::trainer; })) return false;
     if (!trainers_done_) trainers_done_ = now;
     // Only orphans are left when all members are gone: they have no work of their own to finish.
-    return now >= *trainers_done_ + limits_.server_grace || all_ended([](auto const&) { return true; });
+    return now >= *trainers_done_ + limits_.server_grace || all;
   }
 
   std::vector<JobMember> members_;
@@ -176,6 +190,7 @@ class EndingRules {
   Outcome outcome_ = Outcome::succeeded;
   int exit_code_ = 0;
   bool elsewhere_ = false;
+  bool staying_ = false;
   bool ending_ = false;
   bool killing_ = false;
   bool hurry_ = false;

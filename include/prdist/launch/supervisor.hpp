@@ -58,6 +58,9 @@ class Supervisor {
   /// As EndingRules::trainers_elsewhere().
   void trainers_elsewhere(bool busy) noexcept { rules_.trainers_elsewhere(busy); }
 
+  /// As EndingRules::nodes_elsewhere().
+  void nodes_elsewhere(bool busy) noexcept { rules_.nodes_elsewhere(busy); }
+
   /// As EndingRules::failed_elsewhere(); `what` is the sentence that the report gives as the cause.
   void failed_elsewhere(int code, std::string what) {
     if (!rules_.ending() && rules_.outcome() == Outcome::succeeded) elsewhere_ = std::move(what);

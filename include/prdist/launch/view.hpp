@@ -55,8 +55,10 @@ class JobView {
   /// Before the members start.
   void ready() {
     auto const nodes = node_count(plan_);
-    info(concat("Job: ", plan_.job_id, ", mode ", name_of(plan_.mode), ", replicas ", nodes, '[', nodes, ':', nodes,
-                "], elastic False"));
+    auto const least = plan_.least_nodes != 0 ? plan_.least_nodes : nodes;
+    auto const most = plan_.most_nodes != 0 ? plan_.most_nodes : nodes;
+    info(concat("Job: ", plan_.job_id, ", mode ", name_of(plan_.mode), ", replicas ", nodes, '[', least, ':', most,
+                "], elastic ", least != most ? "True" : "False"));
     info(concat("Run Pod: ", plan_.pod_name, ", replicas ", replicas_, ", status ready"));
   }
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the state of the other nodes means for this one while its members run.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <prdist/core/text.hpp>
+#include <prdist/launch/rendezvous/job_state.hpp>
+#include <prdist/launch/rendezvous/session.hpp>
+
+namespace prdist {
+
+struct Outlook {
+  bool trainers_elsewhere = false;  ///< servers here are still needed
+  bool nodes_elsewhere = false;     ///< the end of the job is not known yet
+  std::optional<JobFailure> failure;
+  std::optional<std::string> reforms;  ///< why all members are to start again
+};
+
+/// `keeps_store` is whether this node runs the store: it stays until no other one needs it.
+/// `epoch` is the one in which its members began.
+[[nodiscard]] inline Outlook outlook_of(SessionView const& view, std::string_view me, bool keeps_store,
+                                        std::uint64_t epoch) {
+  Outlook outlook;
+  for (auto const& node : view.state.nodes) {
+    if (node.name == me) continue;
+    bool const busy = node.phase == NodePhase::joined;
+    outlook.trainers_elsewhere = outlook.trainers_elsewhere || (busy && !node.trainers.empty());
+    outlook.nodes_elsewhere = outlook.nodes_elsewhere || busy || (keeps_store && takes_part(node));
+  }
+  if (view.state.failure && view.state.failure->node != me) outlook.failure = view.state.failure;
+  if (view.member && !view.fenced && view.state.terms.reforms && view.state.epoch != epoch) {
+    outlook.reforms = view.state.reason;
+  }
+  if (view.fenced && !outlook.failure) {
+    outlook.failure = JobFailure{std::string(me), 75,
+                                 "the other nodes have given this one up, it was not heard in time: look whether it "
+                                 "was stopped or cut off, or give more time with --node_timeout",
+                                 false};
+  }
+  return outlook;
+}
+
+}  // namespace prdist
