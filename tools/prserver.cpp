@@ -296,7 +296,7 @@ int run(Flags const& flags, std::vector<std::string> const& without_effect) {
                                     : serve<Beast>(flags, without_effect, ready);
   };
   if (!flags.daemon) {
-    if (!flags.log.empty()) write_to(open_log(flags.log));
+    if (!flags.log.empty()) write_to(open_daemon_log(flags.log));
     return body([] {});
   }
   fs::path const log_path = flags.log.empty() ? "pserver.log" : flags.log;

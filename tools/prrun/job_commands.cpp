@@ -87,17 +87,17 @@ Error no_such_job(Kubectl const& kubectl, std::string const& job) {
 }
 
 /// The job and its pods, by label, or for a job without our labels (--profile legacy) by name. @throws Error
-JobState find_job(Kubectl const& kubectl, std::string const& job) {
+SubmittedJob find_job(Kubectl const& kubectl, std::string const& job) {
   auto const served = served_jobs(kubectl);
   auto const kinds = joined(served, ",");
-  auto state =
-      parse_job_state(list(kubectl, {"get", concat(kinds, ",pods"), "--selector=" + selector_of(job), "--output=json"}))
-          .value();
+  auto state = parse_submitted_job(
+                   list(kubectl, {"get", concat(kinds, ",pods"), "--selector=" + selector_of(job), "--output=json"}))
+                   .value();
   if (!state.jobs.empty() || !state.pods.empty()) return state;
   auto const named = list(kubectl, {"get", kinds, job, "--ignore-not-found", "--output=json"});
-  if (!named.empty()) state = parse_job_state(named).value();
+  if (!named.empty()) state = parse_submitted_job(named).value();
   if (state.jobs.empty()) throw no_such_job(kubectl, job);
-  state.pods = parse_job_state(list(kubectl, {"get", "pods", "--output=json"}), job).value().pods;
+  state.pods = parse_submitted_job(list(kubectl, {"get", "pods", "--output=json"}), job).value().pods;
   return state;
 }
 
@@ -139,8 +139,8 @@ int shown(Work&& work) {
 }
 
 void show_all_jobs(Kubectl const& kubectl) {
-  auto const state = parse_job_state(list(kubectl, {"get", joined(served_jobs(kubectl), ","),
-                                                    concat("--selector=", managed), "--output=json"}))
+  auto const state = parse_submitted_job(list(kubectl, {"get", joined(served_jobs(kubectl), ","),
+                                                        concat("--selector=", managed), "--output=json"}))
                          .value();
   auto const now = std::chrono::system_clock::now();
   for (auto const& job : state.jobs) {
@@ -159,7 +159,7 @@ struct LogFlags {
 };
 
 /// The pods that are meant. @throws Error
-std::vector<JobPod> chosen(JobState const& state, LogFlags const& flags, std::string const& job) {
+std::vector<JobPod> chosen(SubmittedJob const& state, LogFlags const& flags, std::string const& job) {
   std::vector<JobPod> pods;
   for (auto const& pod : state.pods) {
     bool const role = flags.role.empty() || pod.role == flags.role || pod.role == "node";
@@ -172,7 +172,7 @@ std::vector<JobPod> chosen(JobState const& state, LogFlags const& flags, std::st
 }
 
 /// One selector for all of `pods`.
-std::string selector_for(JobState const& state, std::vector<JobPod> const& pods, LogFlags const& flags,
+std::string selector_for(SubmittedJob const& state, std::vector<JobPod> const& pods, LogFlags const& flags,
                          std::string const& job) {
   if (pods.size() == state.pods.size()) return selector_of(job);
   auto const indexed = [](JobPod const& pod) { return !pod.index_label.empty(); };

@@ -22,7 +22,7 @@ JobPod pod(std::string name, std::string role, std::size_t id) {
 
 }  // namespace
 
-TEST(JobState, AgesAreShort) {
+TEST(SubmittedJob, AgesAreShort) {
   EXPECT_EQ(age_text(begun, begun + 119s), "119s");
   EXPECT_EQ(age_text(begun, begun + 120s), "2m");
   EXPECT_EQ(age_text(begun, begun + 2h), "2h");
@@ -31,7 +31,7 @@ TEST(JobState, AgesAreShort) {
   EXPECT_EQ(age_text({}, begun), "-");
 }
 
-TEST(JobState, ServersComeFirstAndIdsAreNumbers) {
+TEST(SubmittedJob, ServersComeFirstAndIdsAreNumbers) {
   std::vector<JobPod> pods{pod("x", "other", 0), pod("t10", "trainer", 10), pod("t9", "trainer", 9),
                            pod("s1", "pserver", 1), pod("s0", "pserver", 0)};
   sort_pods(pods);
@@ -40,8 +40,8 @@ TEST(JobState, ServersComeFirstAndIdsAreNumbers) {
   EXPECT_EQ(order, "s0 s1 t9 t10 x ");
 }
 
-TEST(JobState, TheTableIsAligned) {
-  JobState state;
+TEST(SubmittedJob, TheTableIsAligned) {
+  SubmittedJob state;
   state.jobs.push_back({"job.batch", "ctr", "Running", "4 active", begun});
   state.pods = {pod("ctr-0", "pserver", 0), pod("ctr-1-long", "trainer", 0)};
   state.pods[0].node = "node-a";
@@ -55,8 +55,8 @@ TEST(JobState, TheTableIsAligned) {
             "trainer  0   ctr-1-long  Pending  12        -       5m   Unschedulable: 0/3 nodes are available\n");
 }
 
-TEST(JobState, AJobWithoutPodsSaysSo) {
-  JobState state;
+TEST(SubmittedJob, AJobWithoutPodsSaysSo) {
+  SubmittedJob state;
   state.jobs.push_back({"job.batch", "ctr", "Complete", "", {}});
   EXPECT_EQ(job_table(state, begun), "job.batch/ctr: Complete, age -\nno pods\n");
 }

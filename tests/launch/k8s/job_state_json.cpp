@@ -17,14 +17,14 @@ std::string pod(std::string const& metadata, std::string const& spec = "", std::
 }
 
 JobPod only_pod(std::string const& text) {
-  auto const state = parse_job_state(list_of(text)).value();
+  auto const state = parse_submitted_job(list_of(text)).value();
   EXPECT_EQ(state.pods.size(), 1U);
   return state.pods.empty() ? JobPod{} : state.pods.front();
 }
 
 std::string job_line(std::string const& api, std::string const& kind, std::string const& status) {
-  auto const state = parse_job_state(list_of(R"({"apiVersion": ")" + api + R"(", "kind": ")" + kind +
-                                             R"(", "metadata": {"name": "ctr"}, "status": {)" + status + "}}"))
+  auto const state = parse_submitted_job(list_of(R"({"apiVersion": ")" + api + R"(", "kind": ")" + kind +
+                                                 R"(", "metadata": {"name": "ctr"}, "status": {)" + status + "}}"))
                          .value();
   EXPECT_EQ(state.jobs.size(), 1U);
   if (state.jobs.empty()) return {};
@@ -33,7 +33,7 @@ std::string job_line(std::string const& api, std::string const& kind, std::strin
 }
 
 std::string error_of(std::string const& text) {
-  auto const state = parse_job_state(text);
+  auto const state = parse_submitted_job(text);
   return state ? std::string() : state.error().what();
 }
 
@@ -129,15 +129,15 @@ TEST(JobStateJson, PodsOfAnOwner) {
   auto const text = list_of(pod(R"("name": "a", "ownerReferences": [{"kind": "Job", "name": "ctr"}])") + "," +
                             pod(R"("name": "b", "ownerReferences": [{"kind": "Job", "name": "other"}])") + "," +
                             pod(R"("name": "c")"));
-  EXPECT_EQ(parse_job_state(text).value().pods.size(), 3U);
-  auto const own = parse_job_state(text, "ctr").value().pods;
+  EXPECT_EQ(parse_submitted_job(text).value().pods.size(), 3U);
+  auto const own = parse_submitted_job(text, "ctr").value().pods;
   ASSERT_EQ(own.size(), 1U);
   EXPECT_EQ(own.front().name, "a");
 }
 
 TEST(JobStateJson, ASingleObjectIsAListOfOne) {
   auto const state =
-      parse_job_state(R"({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "ctr"}})").value();
+      parse_submitted_job(R"({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "ctr"}})").value();
   ASSERT_EQ(state.jobs.size(), 1U);
   EXPECT_EQ(state.jobs.front().state, "not looked at yet");
 }
@@ -149,5 +149,5 @@ TEST(JobStateJson, WhatIsNoListIsRefused) {
       << error_of("oops");
   EXPECT_NE(error_of("[]").find("it is no object: call kubectl get pods -o json by hand"), std::string::npos);
   EXPECT_NE(error_of("{}").find("it has no items"), std::string::npos);
-  EXPECT_EQ(parse_job_state(R"({"items": [1, {}, {"metadata": 3}]})").value().pods.size(), 0U);
+  EXPECT_EQ(parse_submitted_job(R"({"items": [1, {}, {"metadata": 3}]})").value().pods.size(), 0U);
 }

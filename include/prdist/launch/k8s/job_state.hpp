@@ -40,7 +40,7 @@ struct JobObject {
   std::optional<ClusterTime> created;
 };
 
-struct JobState {
+struct SubmittedJob {
   std::vector<JobObject> jobs;
   std::vector<JobPod> pods;
 };
@@ -66,7 +66,7 @@ inline void sort_pods(std::vector<JobPod>& pods) {
 }
 
 /// One line per job, then a table of the pods.
-[[nodiscard]] inline std::string job_table(JobState const& state, std::chrono::system_clock::time_point now) {
+[[nodiscard]] inline std::string job_table(SubmittedJob const& state, std::chrono::system_clock::time_point now) {
   std::string text;
   for (auto const& job : state.jobs) {
     text += concat(job.resource, '/', job.name, ": ", job.state, job.detail.empty() ? "" : ", ", job.detail, ", age ",

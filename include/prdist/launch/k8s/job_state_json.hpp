@@ -193,7 +193,7 @@ inline void add_sentence(std::string& detail, std::string const& reason, std::st
 
 /// From a List of jobs and pods, or one of them alone. With `owner`, only pods count that an object of this name owns:
 /// for jobs whose pods carry no label of ours. An answer that is no list is config.invalid.
-[[nodiscard]] inline Result<JobState> parse_job_state(std::string_view text, std::string_view owner = {}) {
+[[nodiscard]] inline Result<SubmittedJob> parse_submitted_job(std::string_view text, std::string_view owner = {}) {
   auto const wrong = [](std::string_view what) {
     return Error(Errc::config_invalid, "k8s: what kubectl printed is no list of objects, ", what,
                  ": call kubectl get pods -o json by hand");
@@ -205,7 +205,7 @@ inline void add_sentence(std::string& detail, std::string const& reason, std::st
   if (error) return wrong(concat("it is no JSON (", error.message(), ')'));
   auto const* const root = value.if_object();
   if (root == nullptr) return wrong("it is no object");
-  JobState state;
+  SubmittedJob state;
   auto const read = [&](boost::json::object const& item) {
     auto const* const metadata = detail::object_at(item, "metadata");
     if (metadata == nullptr) return;
