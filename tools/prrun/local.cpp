@@ -39,9 +39,9 @@ constexpr char const* description = R"(Examples:
   prrun status | logs | cancel JOB   a job that was submitted to Kubernetes
   prrun probe | version | check      a pod's health; what was built in; what works on this machine
 
-Starts the servers and trainers of a job, or this machine's share of them, each with the environment that paddle.distributed.launch
-would set, watches them and ends them together. Flags may be spelled with underscores or hyphens; where a variable
-stands behind one it is used when the flag is not given.)";
+Starts the servers and trainers of a job, or this machine's share of them, each with the environment that
+paddle.distributed.launch would set, watches them and ends them together. Flags may be spelled with underscores or
+hyphens; where a variable stands behind one it is used when the flag is not given.)";
 
 constexpr char const* notes =
     R"(Logs: LOG_DIR/serverlog.N and LOG_DIR/workerlog.N hold both streams of each process; those of the run before

@@ -77,12 +77,11 @@ void check(NodesFlags& flags, JobFlags const& job) {
   // A job whose nodes are fixed starts again with all of them; an elastic one has Paddle's number of restarts.
   restarts = job.max_restart.value_or(least == most ? 0 : 3);
   reforms = flags.elastic_sync || (least == most && restarts > 0);
+  // Lists of endpoints say already who is where: nobody has to meet.
+  if (!job.job.trainer_list.empty()) flags.terms = {};
   if (most == 1) return;
   if (job.rank >= static_cast<int>(most)) {
     throw CLI::ValidationError("--rank", concat(job.rank, " is not below --nnodes ", flags.nodes_text));
-  }
-  if (!job.job.trainer_list.empty()) {
-    throw CLI::ValidationError("--nnodes", "endpoints are given in lists already: leave it away");
   }
   if (job.job.mode != JobMode::ps) {
     throw CLI::ValidationError("--nnodes", "a collective job on several nodes is given by --ips");

@@ -417,6 +417,17 @@ TEST(PrrunNodesFlags, WhatIsWrongIs64) {
   }
 }
 
+// As Paddle has it: with lists nobody has to meet, however many nodes there are.
+TEST(PrrunNodesFlags, ListsOfEndpointsNeedNoMeeting) {
+  auto const finished = launch_test::run_prrun(
+      {"--nnodes", "2", "--servers", "127.0.0.1:7001", "--trainers", "127.0.0.1:7002", "--dry_run", "true"});
+  EXPECT_EQ(finished.code(), 0) << finished.error;
+  auto const collective = launch_test::run_prrun({"--nnodes", "2", "--nproc_per_node", "1", "true"});
+  EXPECT_EQ(collective.code(), 64);
+  EXPECT_TRUE(has(collective.error, "--nnodes: a collective job on several nodes is given by --ips"))
+      << collective.error;
+}
+
 TEST(PrrunNodesFlags, AnAddressOfAnotherMachineIsRefused) {
   auto const finished = launch_test::run_prrun({"--nnodes", "2", "--host", "192.0.2.1", "true"});
   EXPECT_EQ(finished.code(), 78);
