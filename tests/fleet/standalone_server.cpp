@@ -45,7 +45,7 @@ Outcome train(PortLayout const& ports, ApplyRule apply) {
   std::vector<std::future<int>> running;
   for (auto& server : servers) running.push_back(std::async(std::launch::async, [&] { return server->run(); }));
   auto const work = [&](std::uint32_t index) {
-    Fleet<Transport<Memory>> fleet{Roles{Role::worker, index, endpoints, 2, -1, ports}, memory, quick_options()};
+    Fleet<Transport<Memory>> fleet{Roles{Role::worker, index, endpoints, 2, -1, {}, ports}, memory, quick_options()};
     fleet.init_worker();
     auto& client = fleet.client();
     std::vector<SparseRef> tables;

@@ -351,12 +351,13 @@ TEST_F(ServerByHand, AClockIsAnsweredWhenTheSlowestHasCome) {
 TEST_F(ServerByHand, TheConnectionOfOneThatHasLeftEndsAfterAnotherHasItsId) {
   server = make_server(Elastic{1, 2});
   auto const old = connect();
-  ASSERT_EQ(hello(old, {0, 2, 0, 1, "test", "1:2"}), "");
+  ASSERT_EQ(hello(old, {0, 2, 0, 1, "test", {}, 0, "1:2"}), "");
   auto early = of(Kind::leave);
   early.flags = flag_stop;
   ASSERT_EQ(ask(old, early), "");
   auto const next = connect();
-  ASSERT_EQ(hello(next, {0, 5, 0, 1, "test", "1:2"}), "") << "how many there were at the beginning is not compared";
+  ASSERT_EQ(hello(next, {0, 5, 0, 1, "test", {}, 0, "1:2"}), "")
+      << "how many there were at the beginning is not compared";
   old.connection->close();
   settle();
   std::string body;
@@ -366,7 +367,7 @@ TEST_F(ServerByHand, TheConnectionOfOneThatHasLeftEndsAfterAnotherHasItsId) {
 }
 
 TEST_F(ServerByHand, AnElasticJobAndOneThatIsNotDoNotMix) {
-  EXPECT_TRUE(holds(hello(connect(), {0, 2, 0, 1, "test", "1:2"}),
+  EXPECT_TRUE(holds(hello(connect(), {0, 2, 0, 1, "test", {}, 0, "1:2"}),
                     "has PRDIST_ELASTIC='1:2', server 0 '': it must be the same everywhere"));
   server = make_server(Elastic{1, 2});
   EXPECT_TRUE(holds(hello(connect(), {0, 2, 0, 1, "test"}),

@@ -33,11 +33,11 @@ class MemoryKeys {
     return found;
   }
 
-  [[nodiscard]] Result<bool> put_if(std::string const& key, std::string const& value, std::uint64_t version,
+  [[nodiscard]] Result<bool> put_if(std::string const& key, std::string const& value, std::uint64_t expected,
                                     Lease lease, TimePoint now) {
     expire(now);
     auto const found = keys_.find(key);
-    if (version != (found == keys_.end() ? 0 : found->second.version)) return false;
+    if (expected != (found == keys_.end() ? 0 : found->second.version)) return false;
     if (lease != 0 && !leases_.contains(lease)) return Error(Errc::job_stale, "store: lease ", lease, " has ended");
     if (value.size() > most_bytes || (found == keys_.end() && keys_.size() >= most_keys)) {
       return Error(Errc::wire_too_large, "store: it holds ", most_keys, " keys of ", most_bytes, " bytes at most");
@@ -101,9 +101,9 @@ class MemoryStore : public Store {
   [[nodiscard]] Result<std::vector<StoreEntry>> list(std::string const& prefix) override {
     return keys_.list(prefix, now_);
   }
-  [[nodiscard]] Result<bool> put_if(std::string const& key, std::string const& value, std::uint64_t version,
+  [[nodiscard]] Result<bool> put_if(std::string const& key, std::string const& value, std::uint64_t expected,
                                     Lease lease) override {
-    return keys_.put_if(key, value, version, lease, now_);
+    return keys_.put_if(key, value, expected, lease, now_);
   }
   [[nodiscard]] Result<Lease> grant(std::chrono::seconds time) override { return keys_.grant(time, now_); }
   [[nodiscard]] Result<bool> keep_alive(Lease lease) override { return keys_.keep_alive(lease, now_); }
