@@ -3,8 +3,11 @@
 #define ANKERL_NANOBENCH_IMPLEMENT
 #include "support.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -50,6 +53,12 @@ void Rounds::run(std::size_t rounds, std::uint64_t runs_per_round, bool warm_up)
 }  // namespace bench
 
 int main(int argc, char** argv) {
+  // BLAS makes its threads before main(), and a bench with a server in a process of its own forks; a thread per worker
+  // is also what users are told to have.
+  if (std::getenv("OPENBLAS_NUM_THREADS") == nullptr) {
+    ::setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    ::execv("/proc/self/exe", argv);
+  }
   std::vector<std::string_view> const wanted(argv + 1, argv + argc);
   auto const list = [](std::ostream& out) {
     for (auto const& [name, run] : bench::cases()) out << "  " << name << '\n';

@@ -119,6 +119,28 @@ TEST(Lane, AChoreEndsUnderConstantLoad) {
   EXPECT_EQ(slices, 200);
 }
 
+// Requests that post requests: slices come now and then, not between any two of them, and the chore ends.
+TEST(Lane, AChoreLeavesTheThreadToRequests) {
+  auto lane = make_lane(true);
+  std::atomic<bool> ended = false;
+  std::promise<void> quiet;
+  int requests = 0, slices = 0;
+  std::function<void(ShardGroup&)> busy = [&](ShardGroup&) {
+    ++requests;
+    ended ? quiet.set_value() : lane->serve(busy);
+  };
+  lane->serve(busy);
+  lane->post(Lane::Chore{[&](ShardGroup&) {
+                           if (++slices < 100) return Lane::Slice::more;
+                           ended = true;
+                           return Lane::Slice::done;
+                         },
+                         [] {}});
+  quiet.get_future().get();
+  EXPECT_EQ(slices, 100);
+  EXPECT_GT(requests, 2 * slices);
+}
+
 TEST(Lane, AChoreThatIsNotDoneAtTheEndIsAbandonedOnce) {
   for (bool const threaded : {false, true}) {
     int abandoned = 0;

@@ -271,3 +271,18 @@ TEST(SparseTable, StaysWholeWhenMemoryRunsOut) {
     EXPECT_EQ(find(table, key), nullptr);
   }
 }
+
+TEST(SparseTable, ReadingAheadVisitsTheSameRowsInTheSameOrder) {
+  Arena arena;
+  RowPool pool(arena, 5 * sizeof(float));
+  SparseTable table(arena, pool, 0);
+  for (Key key = 0; key < 3000; ++key) *insert(table, key * 31) = static_cast<float>(key);
+  for (std::size_t segment = 0; segment < table.segments(); ++segment) {
+    std::vector<std::pair<Key, float>> plain, ahead;
+    table.for_each_in(segment, [&](Key key, MarkedRow const& row) { plain.emplace_back(key, *row.row()); });
+    table.read_each_in(segment, 5 * sizeof(float),
+                       [&](Key key, MarkedRow const& row) { ahead.emplace_back(key, *row.row()); });
+    EXPECT_EQ(ahead, plain);
+    EXPECT_EQ(ahead.size(), table.rows_in(segment));
+  }
+}

@@ -77,7 +77,7 @@ class Engine {
     bool const releases = std::holds_alternative<PushRows>(command) || std::holds_alternative<PushDense>(command);
     auto const shared = std::make_shared<Command const>(std::move(command));
     for (auto& lane : lanes_) {
-      lane->post([this, shared, ticket, releases](ShardGroup& group) {
+      lane->serve([this, shared, ticket, releases](ShardGroup& group) {
         std::vector<Ticket> released;
         auto const failed = attempt([&] { group.apply(*shared, released); });
         if (failed) {
@@ -100,7 +100,8 @@ class Engine {
   /// Calls `read` with every thread's shards, on those threads; `done` after the last, with the first error that one
   /// of them threw.
   void read(std::function<void(ShardGroup const&)> read, Done done) {
-    on_every_lane([read = std::move(read)](ShardGroup const& group, std::size_t) { read(group); }, std::move(done));
+    on_every_lane([read = std::move(read)](ShardGroup const& group, std::size_t) { read(group); }, std::move(done),
+                  true);
   }
 
   /// Inserts the rows of `block` on the threads that own them, after what was asked for before.
@@ -220,14 +221,17 @@ class Engine {
     return std::nullopt;
   }
 
-  /// Runs `work(ShardGroup&, lane)` on every thread; `done` after the last.
+  /// Runs `work(ShardGroup&, lane)` on every thread; `done` after the last. A `request` is one that a trainer waits
+  /// for.
   template <class Work>
-  void on_every_lane(Work work, Done done) {
+  void on_every_lane(Work work, Done done, bool request = false) {
     auto const all = std::make_shared<Countdown>(lanes_.size(), std::move(done));
     auto const shared = std::make_shared<Work const>(std::move(work));
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-      lanes_[lane]->post(
-          [all, shared, lane](ShardGroup& group) { all->finish(attempt([&] { (*shared)(group, lane); })); });
+      auto const task = [all, shared, lane](ShardGroup& group) {
+        all->finish(attempt([&] { (*shared)(group, lane); }));
+      };
+      request ? lanes_[lane]->serve(task) : lanes_[lane]->post(task);
     }
   }
 

@@ -3,6 +3,7 @@
 // chores that would take too long at once.
 #pragma once
 
+#include <atomic>
 #include <bitset>
 #include <chrono>
 #include <condition_variable>
@@ -63,10 +64,17 @@ class Lane {
     changed_.notify_one();
   }
 
+  /// As post(), for what a trainer waits for: while such requests come, chores leave the thread to them.
+  void serve(Task task) {
+    requested_ = true;
+    post(std::move(task));
+  }
+
   void post(Task task) {
     if (!thread_.joinable()) {
       std::lock_guard const lock(mutex_);
       task(group_);
+      requested_ = false;  // nobody is kept waiting by slices here
       for (auto slice = advance(); slice == Slice::more || (slice == Slice::done && !chores_.empty());) {
         slice = advance();
       }
@@ -90,8 +98,13 @@ class Lane {
  private:
   /// A long queue must not put a chore off for ever, nor a chore a task for long.
   static constexpr std::size_t tasks_per_slice = 8;
+  using Clock = std::chrono::steady_clock;
   /// How soon a chore is asked again that waits for a disk.
   static constexpr std::chrono::milliseconds while_waiting{1};
+  /// Beside requests a chore gets a slice this often, some percent of the thread: training would feel more.
+  static constexpr std::chrono::microseconds beside_requests{500};
+  /// Requests are taken to go on for as long as a trainer may compute between two of them.
+  static constexpr std::chrono::seconds requests_last{1};
 
   void run() {
     std::vector<Task> work;
@@ -101,7 +114,8 @@ class Lane {
         std::unique_lock lock(mutex_);
         auto const has_work = [&] { return ending_ || !queue_.empty(); };
         if (last == Slice::waits) {
-          changed_.wait_for(lock, while_waiting, has_work);
+          auto const now = Clock::now();
+          changed_.wait_until(lock, next_slice_ > now ? next_slice_ : now + while_waiting, has_work);
         } else if (last == Slice::done && chores_.empty()) {
           changed_.wait(lock, has_work);
         }
@@ -119,15 +133,25 @@ class Lane {
 
   /// One slice of the oldest chore, and of the one that never ends: room for the pushes to come.
   Slice advance() {
+    auto const now = Clock::now();
+    if (requested_.exchange(false)) requests_until_ = now + requests_last;
     bool const short_of_room = group_.advance_eviction(rows_per_slice);
     if (chores_.empty()) return short_of_room ? Slice::more : Slice::done;
+    if (now < next_slice_) return short_of_room ? Slice::more : Slice::waits;
     auto const slice = chores_.front().slice(group_);
     if (slice == Slice::done) chores_.pop_front();
-    return slice;
+    if (slice != Slice::more || now >= requests_until_) return slice;
+    next_slice_ = now + beside_requests;
+    return Slice::waits;
   }
 
   ShardGroup group_;
-  std::deque<Chore> chores_;  ///< used by the lane's thread alone
+  // Used by the lane's thread alone.
+  std::deque<Chore> chores_;
+  Clock::time_point requests_until_{};
+  Clock::time_point next_slice_{};
+
+  std::atomic<bool> requested_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Task> queue_;

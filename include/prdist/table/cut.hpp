@@ -8,6 +8,7 @@
 // row at all.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -66,9 +67,16 @@ class BlockBuilder {
   BlockBuilder(GuardedSink& sink, TableId table, std::size_t row_bytes)
       : sink_(&sink), table_(table), row_bytes_(row_bytes) {}
 
+  [[nodiscard]] std::size_t row_bytes() const noexcept { return row_bytes_; }
+
   void add(std::size_t shard, Key key, void const* row) {
     auto& block = blocks_[shard];
     auto const* const bytes = static_cast<std::byte const*>(row);
+    if (block.keys.empty()) {  // growing would copy every row once more
+      auto const most = std::min(block_bytes / std::max<std::size_t>(1, row_bytes_) + 1, block_keys);
+      block.keys.reserve(most);
+      block.rows.reserve(most * row_bytes_);
+    }
     block.keys.push_back(key);
     block.rows.insert(block.rows.end(), bytes, bytes + row_bytes_);
     if (block.rows.size() >= block_bytes || block.keys.size() >= block_keys) send(shard, false);

@@ -51,7 +51,7 @@ class SparseCut {
       for (; cut.segment < table.segments(); ++cut.segment) {
         if (done >= rows) return true;
         if (table.round_of(cut.segment) == epoch_) continue;
-        table.for_each_in(cut.segment, [&](Key key, MarkedRow const& row) {
+        table.read_each_in(cut.segment, cut.blocks.row_bytes(), [&](Key key, MarkedRow const& row) {
           if (belongs(row)) cut.blocks.add(shards[cut.table], key, row.row());
         });
         table.round_of(cut.segment) = epoch_;
