@@ -265,7 +265,9 @@ class PidFile {
   PidFile& operator=(PidFile const&) = delete;
   ~PidFile() {
     std::error_code ignored;
-    if (!path_.empty()) fs::remove(path_, ignored);
+    pid_t pid = 0;
+    // Another server may have been started with the same file since.
+    if (!path_.empty() && std::ifstream(path_) >> pid && pid == ::getpid()) fs::remove(path_, ignored);
   }
 
  private:

@@ -22,6 +22,7 @@
 #include <prdist/launch/rendezvous/session.hpp>
 #include <prdist/launch/rendezvous/wait_for_nodes.hpp>
 #include <prdist/launch/signals.hpp>
+#include <prdist/launch/termination_log.hpp>
 #include <prdist/launch/view.hpp>
 
 #include "etcd_store.hpp"
@@ -325,8 +326,9 @@ class NodesRun {
       keeper.tell(NodePhase::left);
       return;
     }
-    keeper.tell(JobFailure{me_.name, report.exit_code, concat(name_of(me_), ": ", last_words(report)),
-                           report.exit_code == EndingRules::code_of_a_victim});
+    // It holds a line of a log, and others read it in the store and on their consoles.
+    auto const what = without_secrets(concat(name_of(me_), ": ", last_words(report)), current_environment());
+    keeper.tell(JobFailure{me_.name, report.exit_code, what, report.exit_code == EndingRules::code_of_a_victim});
   }
 
   /// Between two steps of the supervisor: what happened elsewhere comes in, what happened here goes out.

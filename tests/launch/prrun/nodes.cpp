@@ -145,13 +145,15 @@ TEST_P(PrrunNodes, ServersStayUntilTheTrainersOfAllNodesHaveFinished) {
 }
 
 TEST_P(PrrunNodes, AFailureEndsAllNodesWithItsCodeAndItsName) {
+  ::setenv("NODES_TEST_TOKEN", "do-not-tell", 1);
   TempFolder folder;
   Mailbox box(folder / "box");
   Mailbox go(folder / "go");
   auto const say = (folder / "box").string();
   auto const first = node(1, {"--rank", "0", "--json", "report.json"}, shell(trainers(say, endless)));
-  auto const second =
-      node(2, {}, shell(trainers(say, concat("read word <", (folder / "go").string(), "; echo no more rows; exit 7"))));
+  auto const second = node(2, {},
+                           shell(trainers(say, concat("read word <", (folder / "go").string(),
+                                                      "; echo no more rows for $NODES_TEST_TOKEN; exit 7"))));
   auto const pids = box.pids(4);
   std::ofstream(folder / "go") << "go\n";
   auto const one = first->finish();
@@ -159,7 +161,8 @@ TEST_P(PrrunNodes, AFailureEndsAllNodesWithItsCodeAndItsName) {
   EXPECT_EQ(one.code(), 7) << one.error;
   EXPECT_EQ(two.code(), 7) << two.error;
   EXPECT_TRUE(has(one.error, "(127.0.0.2): trainer 1 ended with exit code 7 after ")) << one.error;
-  EXPECT_TRUE(has(one.error, "log/workerlog.1 | no more rows")) << one.error;
+  EXPECT_TRUE(has(one.error, "log/workerlog.1 | no more rows for ***")) << one.error;
+  EXPECT_FALSE(has(one.error, "do-not-tell")) << "a secret of one node on the console of another";
   EXPECT_TRUE(has(read_file(first->folder() / "report.json"), "(127.0.0.2): trainer 1 ended with exit code 7"));
   EXPECT_TRUE(has(two.error, "trainer 1 ended with exit code 7 after ")) << two.error;
   for (auto const pid : pids) EXPECT_TRUE(gone_within(pid));
