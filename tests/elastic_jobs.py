@@ -184,9 +184,10 @@ def too_few():
         job.signal("trainer1", signal.SIGKILL)
         for name in ["server0", "server1", "trainer0"]:
             assert job.code(name) == 75, (name, job.processes[name].returncode)
-        for i in range(2):
-            said = f"server {i}: 1 trainers (0) where 2 to 3 are wanted, lost: 1, for 2 s: giving up"
-            assert said in job.log(f"server{i}"), said
+        # The trainer that is left ends with the first server, and the other one may see that before its own time is up.
+        said = [f"server {i}: 1 trainers (0) where 2 to 3 are wanted, lost: 1, for 2 s: giving up" for i in range(2)]
+        assert any(said[i] in job.log(f"server{i}") for i in range(2)), said
+        assert all("are wanted, lost: " in job.log(f"server{i}") for i in range(2))
 
 
 def refused():

@@ -82,6 +82,19 @@ TEST(PaddleSparse, AKeyLiesInTheShardOfItsRemainder) {
   EXPECT_EQ(contents(folder + "/part-000-00002"), "");
 }
 
+TEST(PaddleSparse, TheLastShardsAreMissed) {
+  TempDir const dir;
+  auto const folder = (dir.path() / "000").native();
+  PaddleLayout const layout{.embedx_dim = 1, .embed = PaddleRule::naive, .embedx = PaddleRule::naive};
+  PaddleSparseWriter writer(folder, 3, 1, false);
+  for (Key key : {3, 4, 5}) writer.write({.key = key, .embed_w = 0.1F, .embedx_w = {1}});
+  writer.close();
+  std::filesystem::remove(folder + "/part-000-00002");
+  auto const said = error_of([&] { read_paddle_sparse(folder, layout, [](PaddleRow const&) {}); });
+  EXPECT_NE(said.find("has key 3, which shard 0 of 2 does not hold: are the last shards missing?"), std::string::npos)
+      << said;
+}
+
 TEST(PaddleSparse, ABadLineIsNamedByFileLineAndField) {
   TempDir const dir;
   auto const folder = (dir.path() / "000").native();

@@ -31,6 +31,14 @@ struct Wrong {
 
 }  // namespace
 
+TEST(Prrun, AReportForADeviceLeavesTheDeviceWhereItIs) {
+  launch_test::TempFolder folder;
+  std::filesystem::create_symlink("/dev/null", folder / "report");
+  auto const finished = run_prrun({"--json", (folder / "report").string(), "--", "true"});
+  EXPECT_EQ(finished.code(), 0) << finished.error;
+  EXPECT_TRUE(std::filesystem::is_character_file(folder / "report"));
+}
+
 TEST(Prrun, WrongFlagsAre64WithTheUsage) {
   std::vector<Wrong> const cases{
       {{}, "a program is required"},

@@ -439,6 +439,25 @@ TEST(SparseShards, AtTheCeilingRowsGoByPolicyAndWhatIsPushedStays) {
   EXPECT_GE(stayed, hot.size() * 95 / 100) << "those pushed all the time hardly ever went";
 }
 
+// Tables of one thread share their ceiling: a large one that has used it up is no reason to empty a small one.
+TEST(SparseShards, ASmallTableKeepsItsRowsBesideALargeOne) {
+  auto spec = spec_of(16, Adagrad{});
+  spec.eviction = Eviction::lru;
+  Arena arena(std::size_t{16} << 20);
+  SparseShards small(arena, spec, every_shard()), large(arena, spec, every_shard());
+  std::vector<Key> few(60), many(100);
+  for (std::size_t i = 0; i < few.size(); ++i) few[i] = i;
+  small.push(few, std::vector<float>(few.size() * 16, 1.0F));
+  Random random(44);
+  while (large.evicted() == 0) {
+    for (auto& key : many) key = random.bits();
+    large.push(many, std::vector<float>(many.size() * 16, 1.0F));
+  }
+  EXPECT_FALSE(small.advance_eviction(512));
+  EXPECT_EQ(small.rows(), 60U);
+  EXPECT_EQ(small.evicted(), 0U);
+}
+
 // Between pushes rows go in slices, so that the next pushes find room and need not look for it.
 TEST(SparseShards, RoomForPushesToComeIsMadeInSlices) {
   auto spec = spec_of(16, Adagrad{});

@@ -30,15 +30,19 @@ namespace {
 
 /// Replaces the report as a whole. An empty text takes an old one away and finds out whether a new one can be written.
 Result<void> write_json(std::string const& path, std::string_view text) {
-  auto const next = path + ".tmp";
   std::error_code error;
-  std::ofstream file(next);
+  // A pipe or a device is written to; putting a file in its place would take it from everybody.
+  auto const kind = std::filesystem::status(path, error).type();
+  bool const in_place = kind != std::filesystem::file_type::regular && kind != std::filesystem::file_type::not_found;
+  auto const next = in_place ? path : path + ".tmp";
+  std::ofstream file(next, in_place ? std::ios::app : std::ios::trunc);
   file << text;
   file.close();
-  bool const fine = file && !std::filesystem::is_directory(path, error);
+  bool const fine = file && kind != std::filesystem::file_type::directory;
+  if (in_place && fine) return {};
   error.clear();
   if (fine && !text.empty()) std::filesystem::rename(next, path, error);
-  if (text.empty() || !fine) std::filesystem::remove(next, error);
+  if (!in_place && (text.empty() || !fine)) std::filesystem::remove(next, error);
   if (fine && text.empty()) std::filesystem::remove(path, error);
   if (fine && !error) return {};
   return Error(Errc::config_invalid, "launcher: the report '", path,

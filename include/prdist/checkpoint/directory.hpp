@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -179,23 +180,32 @@ inline void verify(Checkpoint const& checkpoint) {
 /// Removes complete checkpoints but the newest `keep` and what those build on. One that cannot be read is left as it
 /// is: somebody may want to mend it. @throws Error checkpoint.file
 inline void prune(std::string const& directory, std::size_t keep) {
-  std::set<std::string> needed;
-  std::vector<std::string> complete;
-  auto const passes = passes_in(directory);
-  for (auto pass = passes.rbegin(); pass != passes.rend(); ++pass) {
-    auto const path = concat(directory, '/', pass_name(*pass));
+  // Each is opened once, from the oldest on: a base stands before what builds on it.
+  std::map<std::uint64_t, Checkpoint> complete;
+  for (auto const pass : passes_in(directory)) {
     try {
-      auto const chain = chain_of(open_checkpoint(path));
-      complete.push_back(path);
-      if (complete.size() <= keep) {
-        for (auto const& each : chain) needed.insert(each.path);
+      auto checkpoint = open_checkpoint(concat(directory, '/', pass_name(pass)));
+      if (auto const& base = checkpoint.manifest.base) {
+        auto const below = complete.find(base->pass);
+        if (below == complete.end() || below->second.id != base->id || base->pass >= pass) {
+          throw Error(Errc::checkpoint_missing, checkpoint.path, ", holds what changed since ", pass_name(base->pass),
+                      ", which is not there as it was");
+        }
       }
+      complete.emplace(pass, std::move(checkpoint));
     } catch (Error const& error) {
-      log(Level::warning, "checkpoint ", pass_name(*pass), " is not counted and not removed: ", error.what());
+      log(Level::warning, "checkpoint ", pass_name(pass), " is not counted and not removed: ", error.what());
     }
   }
-  for (auto const& path : complete) {
-    if (!needed.contains(path)) detail::remove_checkpoint(path);
+  std::set<std::uint64_t> needed;
+  for (auto it = complete.rbegin(); it != complete.rend() && keep > 0; ++it, --keep) {
+    auto const* each = &it->second;
+    while (needed.insert(each->manifest.pass).second && each->manifest.base) {
+      each = &complete.at(each->manifest.base->pass);
+    }
+  }
+  for (auto const& [pass, checkpoint] : complete) {
+    if (!needed.contains(pass)) detail::remove_checkpoint(checkpoint.path);
   }
 }
 

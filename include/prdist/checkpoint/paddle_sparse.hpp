@@ -92,6 +92,10 @@ void read_paddle_sparse(std::string const& folder, PaddleLayout const& layout, T
       };
       if (!fields.more()) continue;
       row.key = fields.next<Key>();
+      if (row.key % shards.size() != shard) {
+        fields.fail(concat("has key ", row.key, ", which shard ", shard, " of ", shards.size(),
+                           " does not hold: are the last shards missing?"));
+      }
       for (auto* const value : {&row.slot, &row.unseen_days, &row.delta_score, &row.show, &row.click, &row.embed_w}) {
         *value = fields.next<float>();
       }

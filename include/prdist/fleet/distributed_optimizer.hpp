@@ -299,7 +299,8 @@ class DistributedOptimizer {
         for (;;) {
           if (!batch) batch = feed.fetch([&] { look_(lane); }, [&](Duration time) { wait(lane, time); });
           if (!batch) break;
-          auto following = asks_ahead ? feed.take() : decltype(next()){};
+          // Several threads compute while others wait: asking ahead would only make each of them see older weights.
+          auto following = asks_ahead && threads_ == 1 ? feed.take() : decltype(next()){};
           auto const loss = minimize(own, *batch, lane, following ? &*following : nullptr);
           feed.tell([&] { told(loss, batch->size()); });
           batch = std::move(following);

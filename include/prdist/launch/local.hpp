@@ -80,7 +80,7 @@ using Between = std::function<void(Supervisor&)>;
 [[nodiscard]] inline Result<JobReport> run_planned(LocalJob const& job, LocalPlan local, sigset_t const& held,
                                                    Console& console, Between const& between = {}) {
   auto const parent = ::getppid();
-  auto const claim = claim_log_dir(job.log_dir, runs_in_part(local.plan));
+  auto const claim = claim_log_dir(job.log_dir, runs_in_part(local.plan) || local.plan.most_nodes > 1);
   if (!claim) return claim.error();
   JobView view(local.plan, console, job.quiet, job.infos);
   view.ready();

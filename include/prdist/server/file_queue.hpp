@@ -80,6 +80,7 @@ class FileQueue {
   [[nodiscard]] Result<void> restore(FileState const& state) {
     std::lock_guard const lock(mutex_);
     if (begun_) return Error(Errc::job_state, "the files of this job are being handed out already: restore them first");
+    if (state.list.files == 0) return {};  // saved before anybody had asked for a file
     restored_ = true;
     list_ = state.list;
     next_ = state.next;

@@ -164,9 +164,9 @@ class SessionJob : public SessionBase {
  private:
   [[nodiscard]] std::shared_ptr<SessionJob> job() { return std::static_pointer_cast<SessionJob>(shared_from_this()); }
 
-  /// Where all are waited for, others may be hours behind: who waits is told for whom, and asks again.
+  /// Others may be hours behind, or wait for a disk: who waits is told for whom, and asks again.
   void not_met(Header const& header, Error const& error) {
-    if (error.code() != Errc::job_deadline || (header.flags & flag_training) != 0) return fail(header, error);
+    if (error.code() != Errc::job_deadline) return fail(header, error);
     auto said = header;
     said.flags |= flag_again;
     reply_text(said, error.message());

@@ -114,7 +114,8 @@ class SparseShards {
   /// there is enough, or nothing may go. Pushes that come faster than this make their room themselves.
   bool advance_eviction(std::size_t rows) {
     if (spec_.eviction == Eviction::none || pool_->may_grow()) return false;
-    auto const reserve = std::max<std::size_t>(64, this->rows() / 128);
+    // A share of the table's own: a small one would be emptied for room that the large ones beside it have taken.
+    auto const reserve = this->rows() / 128;
     std::size_t done = 0;
     for (auto left = segments(); left > 0 && pool_->spare() < reserve; --left) {
       if (done >= rows) return true;

@@ -66,7 +66,7 @@ class PrrunNodes : public testing::TestWithParam<std::string> {
     words.insert(words.end(), more.begin(), more.end());
     words.push_back("--");
     words.insert(words.end(), program.begin(), program.end());
-    return std::make_unique<Prrun>(words);
+    return std::make_unique<Prrun>(words, Prrun::Variables{{"NODES_TEST_TOKEN", "do-not-tell"}});
   }
   static Words shell(std::string const& script) { return {"sh", "-c", script}; }
 
@@ -145,7 +145,6 @@ TEST_P(PrrunNodes, ServersStayUntilTheTrainersOfAllNodesHaveFinished) {
 }
 
 TEST_P(PrrunNodes, AFailureEndsAllNodesWithItsCodeAndItsName) {
-  ::setenv("NODES_TEST_TOKEN", "do-not-tell", 1);
   TempFolder folder;
   Mailbox box(folder / "box");
   Mailbox go(folder / "go");
