@@ -123,6 +123,7 @@ prdist_component(prdist
     include/prdist/strategy/ssp.hpp
     include/prdist/strategy/sync.hpp
     include/prdist/table/admission.hpp
+    include/prdist/table/admission_filters.hpp
     include/prdist/table/arena.hpp
     include/prdist/table/changed_rows.hpp
     include/prdist/table/command.hpp
@@ -141,8 +142,10 @@ prdist_component(prdist
     include/prdist/table/row_merger.hpp
     include/prdist/table/row_policy.hpp
     include/prdist/table/row_pool.hpp
+    include/prdist/table/shard_counters.hpp
     include/prdist/table/shard_group.hpp
     include/prdist/table/shard_tables.hpp
+    include/prdist/table/shrink.hpp
     include/prdist/table/sparse_cut.hpp
     include/prdist/table/sparse_shards.hpp
     include/prdist/table/sparse_table.hpp

@@ -371,6 +371,7 @@ CASES = {
     "row_policies": row_policies,
     "listed_nodes": listed_nodes,
     "resumed_sync": lambda: resumed("sync"),
+    "resumed_sync_half": lambda: resumed("sync", "--precision", "bf16", "--entry", "count_filter_entry:3"),
     "resumed_async": lambda: resumed("async", "--threads", "2"),
     "resumed_ssp": lambda: resumed("ssp", "--staleness", "1"),
     "resumed_geo": lambda: resumed("geo", "--k_steps", "4"),

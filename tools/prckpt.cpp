@@ -157,7 +157,7 @@ bool verified(std::string const& path) {
     std::uint64_t blocks = 0, rows = 0, bytes = 0, damaged = 0;
     Shown shown;
     for (auto const& part : checkpoint.manifest.parts) {
-      PartReader const reader(checkpoint.part_path(part));
+      auto const reader = checkpoint.read(part);
       RowBlock block;
       bytes += part.bytes;
       for (auto const& entry : reader.blocks()) {
@@ -168,7 +168,7 @@ bool verified(std::string const& path) {
           ++damaged;
         }
         ++blocks;
-        rows += entry.count;
+        if (entry.kind == BlockKind::rows) rows += entry.count;
         shown(concat(path, '/', part.name), rows);
       }
     }

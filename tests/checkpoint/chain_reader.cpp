@@ -27,6 +27,16 @@ TEST(ChainReader, TheNewestRowWinsAndRemovedKeysAreGone) {
   EXPECT_EQ(weights_in(chain_of(third)), (Weights{{2, 40}, {3, 12}, {4, 20}, {5, 50}, {6, 31}}));
 }
 
+TEST(ChainReader, GivesRowsAndNothingElse) {
+  TempDir const dir;
+  auto const path = dir.path().native();
+  auto const full = save(path, 0, {{counters(0, 5), rows_of(0, {1, 2}, 10), on_probation(0, {1, 3}), counters(9, 5)}});
+  auto const second =
+      save(path, 1, {{on_probation(0, {2}), rows_of(0, {2}, 40), counters(0, 6)}}, CheckpointBase{0, full.id});
+  EXPECT_EQ(weights_in(chain_of(full)), (Weights{{1, 10}, {2, 11}}));
+  EXPECT_EQ(weights_in(chain_of(second)), (Weights{{1, 10}, {2, 40}}));
+}
+
 TEST(ChainReader, ServersOfAnyNumberGetEachRowOnce) {
   TempDir const dir;
   std::vector<std::vector<RowBlock>> parts(3);

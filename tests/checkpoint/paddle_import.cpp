@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,26 @@ TEST(PaddleImport, StepsOfTheDenseAdamMayBeSaidAndItsStateLeftOut) {
   from.dense[0].weights_alone = true;
   auto const alone = import_paddle(from, (dir.path() / "b").native());
   EXPECT_EQ(alone.notes, (std::vector<std::string>{"table 'dense': weights alone, the state of adam starts anew"}));
+}
+
+TEST(PaddleImport, TodayGoesWithEveryShardOfATableWithStatistics) {
+  TempDir const dir;
+  auto const tables = (dir.path() / "tables").native();
+  write_small_tables(tables);
+  auto from = small_import(tables);
+  from.sparse[0].spec.statistics.kept = true;
+  from.sparse[0].day = 40;
+  auto const imported = import_paddle(from, (dir.path() / "out").native());
+  std::set<std::uint32_t> shards;
+  imported.checkpoint.read(imported.checkpoint.manifest.parts.at(0))
+      .for_each([](auto, auto) { return true; },
+                [&](RowBlock const& block) {
+                  if (block.kind != BlockKind::counters) return;
+                  EXPECT_EQ(counters_in(block, "embedding"), (ShardCounters{.day = 40}));
+                  EXPECT_EQ(block.table, table_id("embedding"));
+                  shards.insert(block.shard);
+                });
+  EXPECT_EQ(shards.size(), shard_count);
 }
 
 TEST(PaddleImport, ADimensionIsToldByTheFields) {

@@ -25,7 +25,7 @@ TEST(PartFormat, ASealCoversEveryFieldBeforeIt) {
 
 TEST(PartFormat, IsTheOneThatFilesOfVersionOneHave) {
   // What is written today must be read by every later release.
-  EXPECT_EQ(detail::sealed(PartHead{.server = 5}).checksum, 5992649472688842425U);
+  EXPECT_EQ(detail::sealed(PartHead{.version = 1, .server = 5}).checksum, 5992649472688842425U);
   EXPECT_EQ(PartBlock{.count = 3}.body_bytes(), 24U);
 }
 

@@ -17,8 +17,9 @@ std::vector<RowBlock> all_blocks(std::string const& path) {
 
 class PartReaderTest : public testing::Test {
  protected:
-  std::vector<RowBlock> const blocks_{rows_of(1, {10, 11, 12}, 0), rows_of(200, {13}, 5), removed(1, {14, 15}),
-                                      dense_rows(2)};
+  std::vector<RowBlock> const blocks_{
+      rows_of(1, {10, 11, 12}, 0), rows_of(200, {13}, 5), removed(1, {14, 15}), dense_rows(2), counters(1, 77),
+      on_probation(1, {90, 91})};
   TempDir dir_;
   std::string path_ = (dir_.path() / "part-003").native();
   PartSummary part_ = write_part(dir_.path().native(), 3, blocks_);
@@ -85,6 +86,35 @@ TEST_F(PartReaderTest, ADamagedRowIsNamedByTableShardAndByte) {
       << said;
 }
 
+TEST_F(PartReaderTest, ATableIsNamedWhenItsNameIsKnown) {
+  flip_bit(path_, 64 + 64 + 8 * 3 + 5);
+  PartReader const reader(path_, {{table_id("embedding"), "embedding"}});
+  auto const said = error_of([&] { reader.for_each(everything, [](auto const&) {}); });
+  EXPECT_TRUE(said.starts_with(concat("prdist[checkpoint.damaged] ", path_,
+                                      ", at byte 128, the block of table 'embedding', shard 1 has checksum ")))
+      << said;
+}
+
+/// Gives a file the head of another format; all else is as it was.
+void change_format(std::string const& path, std::uint32_t version) {
+  auto const head = detail::sealed(PartHead{.version = version, .server = 3});
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.write(reinterpret_cast<char const*>(&head), sizeof head);
+}
+
+TEST_F(PartReaderTest, AFileOfFormatOneIsReadAsBefore) {
+  std::vector<RowBlock> const rows(blocks_.begin(), blocks_.begin() + 4);
+  write_part(dir_.path().native(), 3, rows);
+  change_format(path_, 1);
+  EXPECT_EQ(all_blocks(path_), rows);
+}
+
+TEST_F(PartReaderTest, FormatOneHasRowsOnly) {
+  change_format(path_, 1);
+  EXPECT_NE(error_of([&] { PartReader{path_}; }).find("the index does not fit at the block of table "),
+            std::string::npos);
+}
+
 TEST_F(PartReaderTest, AForeignFileIsNotAPart) {
   auto const path = dir_.file("foreign", std::string(500, 'x'));
   EXPECT_EQ(error_of([&] { PartReader{path}; }),
@@ -101,7 +131,7 @@ TEST_F(PartReaderTest, ANewerFormatIsRefusedByItsNumber) {
   auto const path = dir_.file("newer", text + std::string(200, '\0'));
   EXPECT_EQ(error_of([&] { PartReader{path}; }),
             "prdist[checkpoint.version] " + path +
-                ", was written in format 2, this release reads up to 1: use the release that wrote it, or a later one");
+                ", was written in format 3, this release reads up to 2: use the release that wrote it, or a later one");
 }
 
 TEST_F(PartReaderTest, AFileShortenedWhileItIsReadIsAnError) {
@@ -141,6 +171,11 @@ TEST_F(PartReaderTest, NumbersThatDoNotFitTheFileAreRefusedBeforeMemoryIsTaken) 
   auto narrow = block;
   narrow.row_bytes = 11;
   EXPECT_NE(said(narrow, tail).find("the index does not cover the file"), std::string::npos);
+  auto strange = block, astray = block;
+  strange.kind = static_cast<BlockKind>(4);
+  EXPECT_NE(said(strange, tail).find("the index does not fit at the block of table 0, shard 0"), std::string::npos);
+  astray.shard = shard_count;
+  EXPECT_NE(said(astray, tail).find("the index does not fit at the block of table 0, shard 256"), std::string::npos);
   auto many = tail;
   many.blocks = ~std::uint64_t{0};
   EXPECT_NE(said(block, many).find("its closing record does not fit its size"), std::string::npos);

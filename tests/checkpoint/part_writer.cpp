@@ -11,16 +11,17 @@ namespace {
 
 TEST(PartWriter, ReportsWhatTheManifestNeeds) {
   TempDir const dir;
-  auto const part =
-      write_part(dir.path().native(), 7, {rows_of(1, {1, 2, 3}, 0), removed(1, {4}), rows_of(2, {}, 0), dense_rows(1)});
+  auto const part = write_part(dir.path().native(), 7,
+                               {rows_of(1, {1, 2, 3}, 0), removed(1, {4}), rows_of(2, {}, 0), dense_rows(1),
+                                counters(1, 5), on_probation(1, {6, 7})});
   EXPECT_EQ(part.name, "part-007");
   EXPECT_EQ(part.server, 7U);
   EXPECT_EQ(part.bytes, std::filesystem::file_size(dir.path() / "part-007"));
-  EXPECT_EQ(part.bytes, 64 + (64 + 3 * 20) + (64 + 8) + (64 + 24) + 3 * 64 + 64U);
+  EXPECT_EQ(part.bytes, 64 + (64 + 3 * 20) + (64 + 8) + (64 + 24) + (64 + 24) + (64 + 32) + 5 * 64 + 64U);
   std::map<TableId, PartSummary::Table> tables;
   for (auto const& table : part.tables) tables[table.table] = table;
   EXPECT_EQ(tables.size(), 2U);
-  EXPECT_EQ(tables.at(table_id("embedding")), (PartSummary::Table{table_id("embedding"), 3, 1, 68}));
+  EXPECT_EQ(tables.at(table_id("embedding")), (PartSummary::Table{table_id("embedding"), 3, 1, 68 + 24 + 32}));
   EXPECT_EQ(tables.at(table_id("dense")), (PartSummary::Table{table_id("dense"), 1, 0, 24}));
 }
 

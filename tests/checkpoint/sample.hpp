@@ -11,6 +11,7 @@
 #include <prdist/checkpoint/chain_reader.hpp>
 #include <prdist/checkpoint/part_writer.hpp>
 #include <prdist/checkpoint/pending.hpp>
+#include <prdist/table/shard_counters.hpp>
 
 #include "../data/error_text.hpp"
 #include "../data/temp_dir.hpp"
@@ -38,7 +39,21 @@ inline RowBlock rows_of(std::uint32_t shard, std::vector<Key> keys, float value)
 }
 
 inline RowBlock removed(std::uint32_t shard, std::vector<Key> keys) {
-  return {.table = table_id("embedding"), .shard = shard, .removed = true, .keys = std::move(keys)};
+  return {.table = table_id("embedding"), .shard = shard, .kind = BlockKind::removed, .keys = std::move(keys)};
+}
+
+/// What a shard takes along beside its rows.
+inline RowBlock counters(std::uint32_t shard, std::uint64_t pushes) {
+  return block_of(ShardCounters{.pushes = pushes}, table_id("embedding"), shard);
+}
+inline RowBlock on_probation(std::uint32_t shard, std::vector<Key> keys) {
+  RowBlock block{.table = table_id("embedding"),
+                 .shard = shard,
+                 .kind = BlockKind::admission,
+                 .row_bytes = 8,
+                 .keys = std::move(keys)};
+  block.rows.assign(block.keys.size() * 8, std::byte{1});
+  return block;
 }
 
 /// The one range of dense().

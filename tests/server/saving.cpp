@@ -3,25 +3,30 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include <prdist/checkpoint/pending.hpp>
 
 #include "../data/temp_dir.hpp"
+#include "../support/caught_log.hpp"
 #include "../support/thrown.hpp"
 
 namespace prdist::test {
 namespace {
 
-/// One server of two, its tables and its part in checkpoints.
+/// One server of some, its tables and its part in checkpoints.
 struct OneServer {
-  Placement placement{2};
+  Placement placement;
   Catalog catalog;
   Engine engine;
   Saving saving;
 
-  explicit OneServer(std::uint32_t index, unsigned threads = 2)
-      : engine(placement, index, threads, 1), saving(engine, catalog, placement, index), index_(index) {}
+  explicit OneServer(std::uint32_t index, unsigned threads = 2, std::size_t servers = 2)
+      : placement(servers),
+        engine(placement, index, threads, 1),
+        saving(engine, catalog, placement, index),
+        index_(index) {}
 
   void declare(SparseSpec const& spec) {
     ASSERT_TRUE(catalog.add(spec, placement, index_));
@@ -95,6 +100,158 @@ TEST(Saving, WritesItsShardsAndLoadsThemBack) {
     manifest.parts.clear();
   }
   EXPECT_EQ(saved, keys.size());
+}
+
+/// All servers of a job, told the same.
+class Servers {
+ public:
+  Servers(std::uint32_t count, SparseSpec const& table) : table_(table) {
+    for (std::uint32_t index = 0; index < count; ++index) {
+      all_.push_back(std::make_unique<OneServer>(index, 1 + index % 2, count));
+      all_.back()->declare(table_);
+    }
+  }
+
+  /// Steps [first, last), each with some keys of its own and some of all.
+  void train(std::uint64_t first, std::uint64_t last) {
+    for (auto step = first; step < last; ++step) {
+      auto const own = std::make_shared<std::pair<std::vector<Key>, std::vector<float>>>();
+      for (Key key = 0; key < 300; ++key) {
+        if (mix(key ^ mix(step)) % 4 == 0) own->first.push_back(key * 7919);
+      }
+      for (std::size_t i = 0; i < own->first.size() * table_.dim; ++i) {
+        own->second.push_back(static_cast<float>(mix(step * 1000 + i) % 100) * 0.01F - 0.5F);
+      }
+      for (auto& server : all_) {
+        server->apply(PushRows{table_id(table_.name), 0, 1, true, 0, own->first, own->second, own});
+      }
+    }
+  }
+
+  Checkpoint save(std::string const& directory, std::uint64_t pass, std::optional<CheckpointBase> base = {}) {
+    PendingCheckpoint pending(directory, pass, "test");
+    Manifest manifest{.servers = static_cast<std::uint32_t>(all_.size()), .base = base, .tables = {{.spec = table_}}};
+    for (auto& server : all_) {
+      Gate marked;
+      server->saving.cut(pending.path(), base ? CutKind::changed : CutKind::full, [&](Error const*) { marked.open(); });
+      EXPECT_TRUE(marked.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
+      add_part(manifest, part_from_json(server->wait().result, "server"));
+      Gate kept;
+      server->saving.keep_cut([&](Error const*) { kept.open(); });
+      EXPECT_TRUE(kept.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
+    }
+    return pending.commit(std::move(manifest));
+  }
+
+  /// What went wrong on the first server that could not; empty when all could.
+  std::string load(std::string const& path) {
+    std::string failed;
+    for (auto& server : all_) {
+      server->saving.load(path);
+      auto const state = server->wait();
+      EXPECT_TRUE(state.done);
+      if (state.failed && failed.empty()) failed = state.failed->what();
+    }
+    return failed;
+  }
+
+  /// A row for every key, and how many keys have one.
+  std::pair<std::vector<float>, std::size_t> weights() {
+    std::vector<Key> keys(300);
+    for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i * 7919;
+    std::pair<std::vector<float>, std::size_t> all{std::vector<float>(keys.size() * table_.dim), 0};
+    for (auto& server : all_) {
+      Gate done;
+      server->engine.read([&](ShardGroup const& group) { group.pull(table_id(table_.name), keys, all.first); },
+                          [&](Error const*) { done.open(); });
+      EXPECT_TRUE(done.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
+      all.second += server->rows(table_.name);
+    }
+    return all;
+  }
+
+ private:
+  SparseSpec table_;
+  std::vector<std::unique_ptr<OneServer>> all_;
+};
+
+SparseSpec half_rows(Admission::Kind kind) {
+  return {.name = "half",
+          .dim = 8,
+          .optimizer = Adagrad{.rate = 0.1F},
+          .init = Initializer::uniform(-1, 1),
+          .apply = ApplyRule::gather,
+          .precision = Precision::bf16,
+          .admission = {.kind = kind, .pushes = 3, .capacity = 2000}};
+}
+
+TEST(Saving, ChangesAndAllThatIsNoRowGoOnOnOtherServers) {
+  for (auto const kind : {Admission::Kind::count, Admission::Kind::bloom}) {
+    TempDir const dir;
+    auto const directory = dir.path().native();
+    Servers alone(2, half_rows(kind)), others(3, half_rows(kind));
+    alone.train(0, 8);
+    auto const full = alone.save(directory, 0);
+    alone.train(8, 10);
+    auto const changed = alone.save(directory, 1, CheckpointBase{0, full.id});
+    others.train(50, 53);  // goes with the load
+    EXPECT_EQ(others.load(changed.path), "");
+    EXPECT_EQ(others.weights(), alone.weights());
+    auto const before = alone.weights().second;
+    alone.train(10, 14);
+    others.train(10, 14);
+    EXPECT_EQ(others.weights(), alone.weights());
+    EXPECT_GT(alone.weights().second, before) << "some were half-way in";
+  }
+}
+
+TEST(Saving, ADamagedAdmissionBlockIsNamedAndTheOneBeforeGoesOn) {
+  TempDir const dir;
+  auto const directory = dir.path().native();
+  Servers servers(2, half_rows(Admission::Kind::count));
+  servers.train(0, 4);
+  auto const first = servers.save(directory, 0);
+  servers.train(4, 6);
+  auto const second = servers.save(directory, 1);
+  auto const part = second.part_path(second.manifest.parts[1]);
+  std::uint64_t at = 0;
+  PartReader const reader(part);
+  for (auto const& block : reader.blocks()) {
+    if (block.kind == BlockKind::admission) at = block.offset + sizeof block + 1;
+  }
+  ASSERT_NE(at, 0U);
+  {
+    std::fstream file(part, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put('\x77');
+  }
+  Servers mended(3, half_rows(Admission::Kind::count)), fresh(3, half_rows(Admission::Kind::count));
+  auto const said = mended.load(second.path);
+  EXPECT_TRUE(holds(said, "prdist[checkpoint.damaged] " + part + ", at byte ")) << said;
+  EXPECT_TRUE(holds(said, "the block of table 'half', shard ")) << said;
+  EXPECT_TRUE(holds(said, ": restore the file from a copy, or load an older checkpoint")) << said;
+  EXPECT_EQ(mended.load(first.path), "");
+  EXPECT_EQ(fresh.load(first.path), "");
+  mended.train(4, 9);
+  fresh.train(4, 9);
+  EXPECT_EQ(mended.weights(), fresh.weights()) << "something of the damaged one was left";
+  std::filesystem::resize_file(part, at);
+  EXPECT_TRUE(holds(fresh.load(second.path), "has no closing record, so it was cut off or never finished"));
+}
+
+TEST(Saving, AnotherRuleOfAdmissionIsToldAndCountsAnew) {
+  TempDir const dir;
+  Servers counted(1, half_rows(Admission::Kind::count)), bloom(1, half_rows(Admission::Kind::bloom));
+  counted.train(0, 2);
+  EXPECT_EQ(counted.weights().second, 0U);
+  auto const saved = counted.save(dir.path().native(), 0);
+  CaughtLog const log;
+  EXPECT_EQ(bloom.load(saved.path), "");
+  ASSERT_EQ(log.lines.size(), 1U);
+  EXPECT_EQ(log.lines[0], "server 0: table 'half' admits keys by another rule than in " + saved.path +
+                              ": what is known of keys without a row begins anew");
+  bloom.train(2, 4);
+  EXPECT_EQ(bloom.weights().second, 0U) << "two pushes are not three";
 }
 
 TEST(Saving, AFolderThatIsNotThereIsNamedAtOnce) {

@@ -27,7 +27,7 @@ TEST(BlockBuilder, MakesBlocksOfOneShard) {
   for (auto const& block : sink.blocks) {
     EXPECT_LE(block.keys.size(), 4096U);
     EXPECT_EQ(block.row_bytes, sizeof(float));
-    for (auto const key : block.keys) EXPECT_EQ(block.shard, block.removed ? 5 : key % 3);
+    for (auto const key : block.keys) EXPECT_EQ(block.shard, block.kind == BlockKind::removed ? 5 : key % 3);
   }
   auto const count = sink.blocks.size();
   builder.flush();

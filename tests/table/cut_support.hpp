@@ -30,7 +30,7 @@ using RowMap = std::map<Key, std::vector<std::byte>>;
 inline RowMap rows_in(std::vector<RowBlock> const& blocks, TableId table) {
   RowMap rows;
   for (auto const& block : blocks) {
-    if (block.table != table || block.removed) continue;
+    if (block.table != table || block.kind != BlockKind::rows) continue;
     for (std::size_t i = 0; i < block.keys.size(); ++i) {
       auto const* const row = block.rows.data() + i * block.row_bytes;
       bool const fresh = rows.emplace(block.keys[i], std::vector(row, row + block.row_bytes)).second;
@@ -43,7 +43,8 @@ inline RowMap rows_in(std::vector<RowBlock> const& blocks, TableId table) {
 inline std::vector<Key> removed_in(std::vector<RowBlock> const& blocks, TableId table) {
   std::vector<Key> keys;
   for (auto const& block : blocks) {
-    if (block.table == table && block.removed) keys.insert(keys.end(), block.keys.begin(), block.keys.end());
+    if (block.table == table && block.kind == BlockKind::removed)
+      keys.insert(keys.end(), block.keys.begin(), block.keys.end());
   }
   return keys;
 }

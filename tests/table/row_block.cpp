@@ -22,7 +22,7 @@ TEST(RowBlock, RowsOfAnotherSizeAreRefusedWithBothSizes) {
                "prdist[table.shape] table 'ads' has rows of 12 bytes, those to be loaded have 8: load them with the "
                "dim, optimizer and precision they were saved with");
   auto removed = block;
-  removed.removed = true;
+  removed.kind = BlockKind::removed;
   EXPECT_NO_THROW(check_shape("ads", removed, 12)) << "it has no rows";
 }
 

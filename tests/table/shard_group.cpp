@@ -491,6 +491,166 @@ TEST(ShardGroup, ASinkThatIsNotReadyIsLeftInPeace) {
   EXPECT_EQ(sink.blocks.size(), 3U);
 }
 
+namespace {
+
+/// What tables may be asked for beyond rows of floats; each with something to remember beside the rows.
+std::vector<SparseSpec> specs_with_memory(ApplyRule apply) {
+  using Kind = Admission::Kind;
+  std::vector<SparseSpec> specs;
+  for (auto const precision : {Precision::fp32, Precision::bf16, Precision::fp16}) {
+    for (auto const kind : {Kind::all, Kind::count, Kind::probability, Kind::bloom}) {
+      auto spec = sparse_spec(apply);
+      spec.precision = precision;
+      spec.admission = {.kind = kind, .pushes = 3, .probability = 0.3, .capacity = 1000};
+      specs.push_back(spec);
+    }
+  }
+  specs.push_back(specs.back());
+  specs.back().statistics = {.kept = true, .decay = 0.9F, .delete_below = 0.02F, .unseen_days = 5};
+  return specs;
+}
+
+/// Pushes of two trainers, a few keys of many in each.
+std::vector<Command> steps(std::uint64_t seed, int count) {
+  std::vector<Command> commands;
+  Random random(seed);
+  for (int step = 0; step < count; ++step) {
+    for (std::uint32_t trainer = 0; trainer < 2; ++trainer) {
+      commands.emplace_back(rows_of(trainer, random_keys(random, 60, 600), random.numbers(60 * dim), 0));
+    }
+  }
+  return commands;
+}
+
+/// A cut of all groups, with a command after every slice.
+std::vector<RowBlock> cut_beside(Groups& groups, std::size_t count, CutKind kind,
+                                 std::vector<Command> const& commands) {
+  test::Collector sink;
+  for (std::size_t g = 0; g < count; ++g) groups[g].begin_cut(kind, sink);
+  auto next = commands.begin();
+  for (bool more = true; more || next != commands.end();) {
+    if (next != commands.end()) groups.apply(*next++);
+    more = false;
+    for (std::size_t g = 0; g < count; ++g) more = groups[g].advance_cut(300) || more;
+  }
+  for (std::size_t g = 0; g < count; ++g) groups[g].keep_cut();
+  return std::move(sink.blocks);
+}
+
+/// Into every group, as the engine does it; of the older cut only the rows count.
+void load_all(Groups& groups, std::size_t count, std::vector<RowBlock> const& blocks, bool newest) {
+  for (auto const& block : blocks) {
+    if (!newest && block.kind != BlockKind::rows && block.kind != BlockKind::removed) continue;
+    for (std::size_t g = 0; g < count; ++g) groups[g].load(block);
+  }
+}
+
+}  // namespace
+
+// What a resumed job does: a cut, and what changed until another one, both taken while pushes go on, are loaded where
+// shards are shared out differently. From there on every row is what it is in the job that was left alone.
+TEST(ShardGroup, WhatWasSavedGoesOnToTheSameBitsInOtherHands) {
+  for (auto const apply : {ApplyRule::gather, ApplyRule::immediate}) {
+    for (auto const& spec : specs_with_memory(apply)) {
+      SCOPED_TRACE(concat(name_of(apply), ", ", name_of(spec.precision), ", ", name_of(spec.admission.kind),
+                          spec.statistics.kept ? ", statistics" : ""));
+      Groups alone(2, 2), resumed(3, 2);
+      alone.apply(DeclareSparse{sparse_id, spec});
+      resumed.apply(DeclareSparse{sparse_id, spec});
+      auto const shrink = [&](Groups& groups, std::uint32_t day) {
+        if (spec.statistics.kept) groups.apply(Shrink{sparse_id, day});
+      };
+      for (auto const& command : steps(1, 20)) alone.apply(command);
+      auto const full = cut_beside(alone, 2, CutKind::full, steps(2, 8));
+      shrink(alone, 5);  // its rows are not gone through when the next cut begins
+      auto const changed = cut_beside(alone, 2, CutKind::changed, {});
+      EXPECT_GT(alone.rows(), 50U);
+      // What was there before a load is not part of it.
+      for (auto const& command : steps(9, 7)) resumed.apply(command);
+      for (std::size_t g = 0; g < 3; ++g) resumed[g].clear(sparse_id);
+      load_all(resumed, 3, full, false);
+      load_all(resumed, 3, changed, true);
+      EXPECT_EQ(resumed.rows(), alone.rows());
+      for (auto* const groups : {&alone, &resumed}) {
+        for (auto const& command : steps(3, 10)) groups->apply(command);
+        shrink(*groups, 6);
+        for (auto const& command : steps(4, 10)) groups->apply(command);
+      }
+      for (std::size_t g = 0; g < 3; ++g) {
+        while ((g < 2 && alone[g].advance_shrink(1000)) || resumed[g].advance_shrink(1000)) {
+        }
+      }
+      ASSERT_EQ(resumed.rows(), alone.rows());
+      auto const kept = cut_beside(alone, 2, CutKind::full, {}), went_on = cut_beside(resumed, 3, CutKind::full, {});
+      EXPECT_EQ(test::rows_in(went_on, sparse_id), test::rows_in(kept, sparse_id));
+    }
+  }
+}
+
+TEST(ShardGroup, ATableOfPlainRowsHasNothingElseToSave) {
+  Groups groups(2, 2);
+  groups.apply(DeclareSparse{sparse_id, sparse_spec(ApplyRule::gather)});
+  for (auto const& command : steps(1, 3)) groups.apply(command);
+  for (auto const& block : cut_beside(groups, 2, CutKind::full, {})) EXPECT_EQ(block.kind, BlockKind::rows);
+}
+
+// What the release before knew nothing of is not there: the table loads, and counts from nothing.
+TEST(ShardGroup, RowsAloneAreEnoughToLoad) {
+  auto spec = sparse_spec(ApplyRule::immediate);
+  spec.precision = Precision::bf16;
+  spec.admission = Admission::after(2);
+  Groups from(1, 1), to(1, 1);
+  from.apply(DeclareSparse{sparse_id, spec});
+  to.apply(DeclareSparse{sparse_id, spec});
+  for (auto const& command : steps(1, 5)) from.apply(command);
+  load_all(to, 1, cut_beside(from, 1, CutKind::full, {}), false);
+  EXPECT_EQ(to.pull(asked_keys()), from.pull(asked_keys()));
+  auto const rows = to.rows();
+  to.apply(rows_of(0, {7777}, std::vector<float>(dim, 1)));
+  EXPECT_EQ(to.rows(), rows);
+  to.apply(rows_of(0, {7777}, std::vector<float>(dim, 1)));
+  EXPECT_EQ(to.rows(), rows + 1);
+}
+
+// The noise of a row's next rounding must not be that of one before, though servers have counted differently.
+TEST(ShardGroup, ShardsThatCountedDifferentlyGoOnFromTheLargerNumber) {
+  auto spec = sparse_spec(ApplyRule::immediate, Sgd{.rate = 1});
+  spec.admission = Admission::by_chance(0.5);
+  auto const pushed = [&](Groups& groups, int times) {
+    std::vector<std::size_t> rows;
+    for (int i = 0; i < times; ++i) {
+      groups.apply(rows_of(0, asked_keys(), std::vector<float>(asked_keys().size() * dim)));
+      rows.push_back(groups.rows());
+    }
+    return rows;
+  };
+  Groups behind(1, 1), ahead(1, 1), both(1, 1), last(1, 1);
+  for (auto* const each : {&behind, &ahead, &both, &last}) each->apply(DeclareSparse{sparse_id, spec});
+  (void)pushed(behind, 2);
+  (void)pushed(ahead, 5);
+  std::vector<RowBlock> counters;
+  for (auto& block : cut_beside(ahead, 1, CutKind::full, {})) {
+    if (block.kind == BlockKind::counters && block.shard == 3) counters.push_back(block);
+  }
+  for (auto& block : cut_beside(behind, 1, CutKind::full, {})) {
+    if (block.kind == BlockKind::counters && block.shard != 3) counters.push_back(block);
+  }
+  ASSERT_EQ(counters.size(), shard_count);
+  load_all(both, 1, counters, true);
+  (void)pushed(last, 5);
+  last[0].clear(sparse_id);
+  EXPECT_EQ(pushed(last, 1)[0], [&] {
+    Groups fresh(1, 1);
+    fresh.apply(DeclareSparse{sparse_id, spec});
+    return pushed(fresh, 1)[0];
+  }()) << "cleared, a table counts from nothing";
+  // The sixth push of a table that had no rows: its draws are those of the sixth.
+  Groups sixth(1, 1);
+  sixth.apply(DeclareSparse{sparse_id, spec});
+  for (int i = 0; i < 5; ++i) sixth.apply(rows_of(0, {}, {}));
+  EXPECT_EQ(pushed(both, 3), pushed(sixth, 3));
+}
+
 TEST(ShardGroup, LoadRefusesWhatDoesNotFit) {
   ShardGroup group(every_shard(), 1);
   std::vector<Ticket> released;

@@ -31,7 +31,7 @@ struct Table {
   void push(std::vector<Key> const& keys, std::vector<float> const& gradients) { rows.push(keys, gradients); }
   void remove(std::vector<Key> keys) {
     RowBlock block;
-    block.removed = true;
+    block.kind = BlockKind::removed;
     block.keys = std::move(keys);
     rows.load(block);
   }

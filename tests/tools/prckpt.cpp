@@ -60,16 +60,17 @@ TEST(Prckpt, ListsWhatIsCompleteAndSaysWhyAnotherIsNot) {
 TEST(Prckpt, VerifyReadsEveryBlockAndNamesTheDamagedOnes) {
   TempDir const dir;
   auto const ckpt = dir.path().native();
-  save(ckpt, 1, {{rows_of(0, {1, 2}, 10), rows_of(1, {3}, 1), rows_of(2, {4}, 1), dense_rows(1)}});
+  save(ckpt, 1, {{rows_of(0, {1, 2}, 10), rows_of(1, {3}, 1), rows_of(2, {4}, 1), dense_rows(1), counters(0, 3)}});
   save(ckpt, 2, {{rows_of(0, {1}, 10)}});
   auto const path = ckpt + "/pass-00001";
-  expect(prckpt("verify " + path), 0, path + ": 1 parts, 4 blocks, 5 rows, 0.0 MiB, all good\n");
+  expect(prckpt("verify " + path), 0, path + ": 1 parts, 5 blocks, 5 rows, 0.0 MiB, all good\n");
   flip_bit(path + "/part-000", 64 + 64 + 20);                          // a row of the first block
   flip_bit(path + "/part-000", 64 + (64 + 40) + (64 + 20) + 64 + 10);  // and of the third
   auto const ran = prckpt("verify " + ckpt);
-  expect(ran, 78, "prdist[checkpoint.damaged] " + path + "/part-000, at byte 128, the block of table ");
+  expect(ran, 78,
+         "prdist[checkpoint.damaged] " + path + "/part-000, at byte 128, the block of table 'embedding', shard 0 ");
   expect(ran, 78, ", shard 2 has checksum ");
-  expect(ran, 78, path + ": 2 of 4 blocks are damaged\n");
+  expect(ran, 78, path + ": 2 of 5 blocks are damaged\n");
   expect(ran, 78, ckpt + "/pass-00002: 1 parts, 1 blocks, 1 rows, 0.0 MiB, all good\n");
   std::filesystem::remove(ckpt + "/pass-00002/part-000");
   expect(prckpt("verify " + ckpt + "/pass-00002"), 78, "/pass-00002/part-000, cannot be opened");

@@ -28,7 +28,7 @@ class ChainReader {
     for (std::size_t i = 0; i < chain.size(); ++i) {
       // The newest first: what it says of a key holds.
       auto& level = levels_[chain.size() - 1 - i];
-      for (auto const& part : chain[i].manifest.parts) level.emplace_back(chain[i].part_path(part));
+      for (auto const& part : chain[i].manifest.parts) level.push_back(chain[i].read(part));
     }
   }
 
@@ -42,19 +42,21 @@ class ChainReader {
     for (auto const& level : levels_) {
       for (auto const& part : level) {
         for (auto const& block : part.blocks()) {
-          if (wanted(block.table, block.shard)) places.emplace(block.table, block.shard);
+          if (is_of_keys(block) && wanted(block.table, block.shard)) places.emplace(block.table, block.shard);
         }
       }
     }
+    RowBlock block;
     for (auto const& [table, shard] : places) {
-      auto const here = [&](TableId t, std::uint32_t s) { return t == table && s == shard; };
       Keys seen;
       for (auto const& level : levels_) {
         for (auto const& part : level) {
-          part.for_each(here, [&](RowBlock& block) {
+          for (auto const& entry : part.blocks()) {
+            if (!is_of_keys(entry) || entry.table != table || entry.shard != shard) continue;
+            part.read(entry, block);
             if (levels_.size() > 1) drop_seen(block, seen);
-            if (!block.removed && !block.keys.empty()) take(block);
-          });
+            if (block.kind == BlockKind::rows && !block.keys.empty()) take(block);
+          }
         }
       }
     }
@@ -66,12 +68,17 @@ class ChainReader {
   };
   using Keys = std::unordered_set<Key, Hash>;
 
+  /// Not of what only a server that goes on has a use for.
+  [[nodiscard]] static bool is_of_keys(PartBlock const& block) noexcept {
+    return block.kind == BlockKind::rows || block.kind == BlockKind::removed;
+  }
+
   /// Keeps the keys that no newer checkpoint has named, and enters them.
   static void drop_seen(RowBlock& block, Keys& seen) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < block.keys.size(); ++i) {
       if (!seen.insert(block.keys[i]).second) continue;
-      if (kept != i && !block.removed) {
+      if (kept != i && block.kind == BlockKind::rows) {
         block.keys[kept] = block.keys[i];
         std::memcpy(&block.rows[kept * block.row_bytes], &block.rows[i * block.row_bytes], block.row_bytes);
       }

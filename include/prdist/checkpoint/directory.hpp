@@ -43,6 +43,13 @@ struct Checkpoint {
   Manifest manifest{};
 
   [[nodiscard]] std::string part_path(PartSummary const& part) const { return concat(path, '/', part.name); }
+
+  /// Opens a part; its errors name tables as the manifest does. @throws Error as PartReader
+  [[nodiscard]] PartReader read(PartSummary const& part) const {
+    PartReader::Names names;
+    for (auto const& table : manifest.tables) names.emplace(table_id(name_of(table.spec)), name_of(table.spec));
+    return PartReader(part_path(part), std::move(names));
+  }
 };
 
 namespace detail {
@@ -109,7 +116,7 @@ inline void remove_checkpoint(std::string const& path) {
   }
   Checkpoint checkpoint{std::move(path), std::move(id), manifest_from_json(text, file)};
   for (auto const& part : checkpoint.manifest.parts) {
-    PartReader const reader(checkpoint.part_path(part));
+    auto const reader = checkpoint.read(part);
     if (reader.bytes() != part.bytes || reader.checksum_of_all() != part.checksum || reader.server() != part.server) {
       throw Error(Errc::checkpoint_damaged, reader.path(), ", has ", reader.bytes(), " bytes and checksum ",
                   hex(reader.checksum_of_all()), ", the manifest says ", part.bytes, " and ", hex(part.checksum),
@@ -173,7 +180,7 @@ inline void remove_checkpoint(std::string const& path) {
 /// Reads and verifies every block. @throws Error as open_checkpoint()
 inline void verify(Checkpoint const& checkpoint) {
   for (auto const& part : checkpoint.manifest.parts) {
-    PartReader(checkpoint.part_path(part)).for_each([](auto, auto) { return true; }, [](auto const&) {});
+    checkpoint.read(part).for_each([](auto, auto) { return true; }, [](auto const&) {});
   }
 }
 

@@ -21,6 +21,8 @@
 #include <prdist/checkpoint/pending.hpp>
 #include <prdist/checkpoint/shard_blocks.hpp>
 #include <prdist/core/error.hpp>
+#include <prdist/table/placement.hpp>
+#include <prdist/table/shard_counters.hpp>
 
 namespace prdist {
 
@@ -159,6 +161,12 @@ inline Imported import_paddle(PaddleImport const& from, std::string const& direc
       if (progress && rows.rows() % 65536 == 0) progress(table.spec.name, rows.rows());
     });
     blocks.finish();
+    if (table.spec.statistics.kept) {  // rows that are pushed before the next shrink are of today
+      ShardCounters const counters{.day = table.day};
+      for (std::uint32_t shard = 0; shard < shard_count; ++shard) {
+        writer.write(block_of(counters, table_id(table.spec.name), shard));
+      }
+    }
     oldest = std::max(oldest, rows.oldest());
     auto const notes = rows.notes();
     result.notes.insert(result.notes.end(), notes.begin(), notes.end());

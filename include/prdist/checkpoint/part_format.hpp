@@ -13,15 +13,16 @@
 
 #include <prdist/core/text.hpp>
 #include <prdist/core/types.hpp>
-#include <prdist/table/command.hpp>
+#include <prdist/table/placement.hpp>
+#include <prdist/table/row_block.hpp>
 #include <prdist/wire/checksum.hpp>
 
 namespace prdist {
 
 static_assert(std::endian::native == std::endian::little, "part files hold rows as they lie in memory");
 
-/// What a reader of this release understands.
-inline constexpr std::uint32_t part_format = 1;
+/// What a reader of this release understands. In format 1 there are rows and removed keys only.
+inline constexpr std::uint32_t part_format = 2;
 
 /// Keys and rows of one block. It is what a loader holds in memory at a time, so it has a limit.
 inline constexpr std::uint64_t most_block_bytes = std::uint64_t{256} << 20;
@@ -39,12 +40,11 @@ struct PartHead {
 /// Stands before its keys (8 bytes each), which stand before their rows.
 struct PartBlock {
   static constexpr std::uint32_t expected = 0x4b4c4250;  // "PBLK"
-  static constexpr std::uint32_t removed = 1;            ///< flag: these keys have no row any more
 
   std::uint32_t magic = expected;
   TableId table = 0;
   std::uint32_t shard = 0;
-  std::uint32_t flags = 0;
+  BlockKind kind = BlockKind::rows;
   std::uint64_t count = 0;
   std::uint64_t row_bytes = 0;
   std::uint64_t offset = 0;  ///< of this record in the file: a block copied elsewhere is noticed

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,8 +22,11 @@ namespace prdist {
 
 class PartReader {
  public:
+  /// Names of tables by their number, for messages.
+  using Names = std::map<TableId, std::string>;
+
   /// Reads head, tail and index. @throws Error checkpoint.file, checkpoint.damaged, checkpoint.version
-  explicit PartReader(std::string path) : file_(std::move(path)) {
+  explicit PartReader(std::string path, Names names = {}) : file_(std::move(path)), names_(std::move(names)) {
     PartHead head;
     if (file_.size() < sizeof head) damaged(0, concat("has ", file_.size(), " bytes, fewer than any part file"));
     read(0, std::as_writable_bytes(std::span(&head, 1)));
@@ -49,7 +53,7 @@ class PartReader {
     index_.resize(static_cast<std::size_t>(tail_.blocks));
     read(tail_.index_offset, std::as_writable_bytes(std::span(index_)));
     if (checksum(std::as_bytes(std::span(index_))) != tail_.index) damaged(tail_.index_offset, "its index is damaged");
-    check_index();
+    check_index(head.version == 1 ? BlockKind::removed : BlockKind::admission);
   }
 
   /// All blocks, in the order of the file.
@@ -71,7 +75,7 @@ class PartReader {
       damaged(wanted.offset, concat("the record of ", named(wanted), " is not the one of the index"));
     block.table = wanted.table;
     block.shard = wanted.shard;
-    block.removed = (wanted.flags & PartBlock::removed) != 0;
+    block.kind = wanted.kind;
     block.row_bytes = static_cast<std::size_t>(wanted.row_bytes);
     block.keys.resize(static_cast<std::size_t>(wanted.count));
     block.rows.resize(static_cast<std::size_t>(wanted.count * wanted.row_bytes));
@@ -98,8 +102,10 @@ class PartReader {
   }
 
  private:
-  [[nodiscard]] static std::string named(PartBlock const& block) {
-    return concat("the block of table ", block.table, ", shard ", block.shard);
+  [[nodiscard]] std::string named(PartBlock const& block) const {
+    auto const name = names_.find(block.table);
+    return concat("the block of table ", name == names_.end() ? concat(block.table) : concat("'", name->second, "'"),
+                  ", shard ", block.shard);
   }
 
   [[noreturn]] void damaged(std::uint64_t offset, std::string_view what) const {
@@ -114,16 +120,17 @@ class PartReader {
   }
 
   /// Blocks follow each other without gap or overlap: reading one never leaves it, and its size is the file's.
-  void check_index() const {
+  void check_index(BlockKind last_kind) const {
     std::uint64_t at = sizeof(PartHead), rows = 0, removed = 0;
     for (auto const& entry : index_) {
-      auto const is_removed = (entry.flags & PartBlock::removed) != 0;
       auto const fits = entry.offset == at && entry.magic == PartBlock::expected &&
-                        entry.checksum == detail::checksum_of_record(entry) && entry.flags <= PartBlock::removed &&
-                        (!is_removed || entry.row_bytes == 0) && entry.count <= most_block_bytes / sizeof(Key) &&
-                        entry.row_bytes <= most_block_bytes && entry.body_bytes() <= most_block_bytes;
+                        entry.checksum == detail::checksum_of_record(entry) && entry.kind <= last_kind &&
+                        entry.shard < shard_count && (entry.kind != BlockKind::removed || entry.row_bytes == 0) &&
+                        entry.count <= most_block_bytes / sizeof(Key) && entry.row_bytes <= most_block_bytes &&
+                        entry.body_bytes() <= most_block_bytes;
       if (!fits) damaged(entry.offset, concat("the index does not fit at ", named(entry)));
-      (is_removed ? removed : rows) += entry.count;
+      if (entry.kind == BlockKind::rows) rows += entry.count;
+      if (entry.kind == BlockKind::removed) removed += entry.count;
       at += sizeof(PartBlock) + entry.body_bytes();
       if (at > tail_.index_offset) damaged(entry.offset, concat(named(entry), " reaches into the index"));
     }
@@ -133,6 +140,7 @@ class PartReader {
   }
 
   InputFile file_;
+  Names names_;
   PartTail tail_;
   std::vector<PartBlock> index_;
   std::uint32_t server_ = 0;

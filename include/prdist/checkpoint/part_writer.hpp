@@ -31,7 +31,7 @@ class PartWriter {
   /// worth nothing. @throws Error checkpoint.file; internal.error for a block that is not one, or is too large
   void write(RowBlock const& block) {
     if (block.keys.empty()) return;
-    auto const row_bytes = block.removed ? 0 : block.row_bytes;
+    auto const row_bytes = block.kind == BlockKind::removed ? 0 : block.row_bytes;
     if (block.rows.size() != block.keys.size() * row_bytes || block.keys.size() > most_block_bytes / sizeof(Key) ||
         block.rows.size() > most_block_bytes - block.keys.size() * sizeof(Key)) {
       throw Error(Errc::internal, file_.path(), ", a block of table ", block.table, " has ", block.keys.size(),
@@ -41,7 +41,7 @@ class PartWriter {
     auto const keys = std::as_bytes(std::span(block.keys));
     PartBlock record{.table = block.table,
                      .shard = block.shard,
-                     .flags = block.removed ? PartBlock::removed : 0,
+                     .kind = block.kind,
                      .count = block.keys.size(),
                      .row_bytes = row_bytes,
                      .offset = file_.size()};
@@ -50,7 +50,8 @@ class PartWriter {
     file_.write({detail::bytes_of_record(record), keys, block.rows});
     index_.push_back(record);
     auto& table = tables_[block.table];
-    (block.removed ? table.removed : table.rows) += block.keys.size();
+    if (block.kind == BlockKind::rows) table.rows += block.keys.size();
+    if (block.kind == BlockKind::removed) table.removed += block.keys.size();
     table.bytes += record.body_bytes();
   }
 

@@ -104,12 +104,12 @@ class Engine {
                   true);
   }
 
-  /// Inserts the rows of `block` on the threads that own them, after what was asked for before.
+  /// Inserts what `block` holds on the threads that own it, after what was asked for before.
   void load(std::shared_ptr<RowBlock const> block, Done done) {
     on_every_lane([block = std::move(block)](ShardGroup& group, std::size_t) { group.load(*block); }, std::move(done));
   }
 
-  /// Takes every row of these tables away, after what was asked for before.
+  /// Takes every row of these tables away, and what they have counted, after what was asked for before.
   void clear(std::vector<TableId> tables, Done done) {
     on_every_lane(
         [tables = std::move(tables)](ShardGroup& group, std::size_t) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include <prdist/core/decl.hpp>
@@ -29,8 +30,8 @@ class Saving {
   /// The last cut is part of a complete checkpoint: the next one of changed rows starts from it.
   void keep_cut(Engine::Done done);
 
-  /// Loads the rows of this server's shards from the checkpoint at `path` and those it builds on, in the background.
-  /// Its tables have been declared; the rows they had go. @throws Error job.state
+  /// Loads this server's shards from the checkpoint at `path` and those it builds on, in the background. Its tables
+  /// have been declared; the rows they had go, and what they had counted. @throws Error job.state
   void load(std::string const& path);
 
   /// How far the last of these is.
@@ -38,7 +39,8 @@ class Saving {
 
  private:
   [[nodiscard]] std::string load_rows(std::string const& path, std::atomic<std::uint64_t>& rows);
-  void check_tables(struct Checkpoint const& checkpoint) const;
+  /// Tables whose admission filters cannot go on with what was saved. @throws Error table.mismatch
+  [[nodiscard]] std::set<TableId> check_tables(struct Checkpoint const& checkpoint) const;
 
   Engine& engine_;
   Catalog const& catalog_;

@@ -63,7 +63,7 @@ PRDIST_DECL void Saving::cut(std::string const& folder, CutKind kind, Engine::Do
                       try {
                         while (auto const block = queue->take()) {
                           writer->write(*block);
-                          rows += block->keys.size();
+                          if (block->kind == BlockKind::rows) rows += block->keys.size();
                         }
                         return to_json(writer->close());
                       } catch (Error const& error) {
@@ -91,9 +91,15 @@ PRDIST_DECL void Saving::load(std::string const& path) {
 
 PRDIST_DECL std::string Saving::load_rows(std::string const& path, std::atomic<std::uint64_t>& rows) {
   auto const chain = chain_of(open_checkpoint(path));
-  check_tables(chain.back());
+  auto const other_admission = check_tables(chain.back());
   std::vector<TableId> tables;
   for (auto const& table : chain.back().manifest.tables) tables.push_back(table_id(name_of(table.spec)));
+  auto const wanted = [&](PartBlock const& block, bool newest) {
+    if (placement_.server_of_shard(block.shard) != server_ || catalog_.find(block.table) == nullptr) return false;
+    // What is no row stands whole in every checkpoint: that of the ones below is out of date.
+    if (block.kind == BlockKind::counters) return newest;
+    return block.kind != BlockKind::admission || (newest && !other_admission.contains(block.table));
+  };
   detail::LoadWindow window(8);
   try {
     // The tables become what was saved: what an earlier load left behind, when it found damage, is not part of it.
@@ -101,16 +107,15 @@ PRDIST_DECL std::string Saving::load_rows(std::string const& path, std::atomic<s
     engine_.clear(std::move(tables), [&](Error const* error) { window.leave(error); });
     for (auto const& checkpoint : chain) {
       for (auto const& part : checkpoint.manifest.parts) {
-        PartReader const reader(checkpoint.part_path(part));
-        reader.for_each(
-            [&](TableId table, std::uint32_t shard) {
-              return placement_.server_of_shard(shard) == server_ && catalog_.find(table) != nullptr;
-            },
-            [&](RowBlock const& block) {
-              window.enter();
-              rows += block.keys.size();
-              engine_.load(std::make_shared<RowBlock const>(block), [&](Error const* error) { window.leave(error); });
-            });
+        auto const reader = checkpoint.read(part);
+        for (auto const& entry : reader.blocks()) {
+          if (!wanted(entry, &checkpoint == &chain.back())) continue;
+          auto const block = std::make_shared<RowBlock>();
+          reader.read(entry, *block);
+          window.enter();
+          if (block->kind == BlockKind::rows) rows += block->keys.size();
+          engine_.load(block, [&](Error const* error) { window.leave(error); });
+        }
       }
     }
   } catch (...) {
@@ -125,8 +130,8 @@ PRDIST_DECL std::string Saving::load_rows(std::string const& path, std::atomic<s
   return "{}";
 }
 
-PRDIST_DECL void Saving::check_tables(Checkpoint const& checkpoint) const {
-  std::set<TableId> saved;
+PRDIST_DECL std::set<TableId> Saving::check_tables(Checkpoint const& checkpoint) const {
+  std::set<TableId> saved, other_admission;
   for (auto const& table : checkpoint.manifest.tables) {
     auto const& name = name_of(table.spec);
     auto const id = table_id(name);
@@ -138,6 +143,11 @@ PRDIST_DECL void Saving::check_tables(Checkpoint const& checkpoint) const {
     } else if (auto const how = layout_difference(declared->spec, table.spec); !how.empty()) {
       throw Error(Errc::table_mismatch, "table '", name, "' of ", checkpoint.path, " cannot be loaded: ", how,
                   ": run the program with the options it was saved with");
+    } else if (auto const* const now = declared->sparse();
+               now != nullptr && !continues(now->admission, std::get<SparseSpec>(table.spec).admission)) {
+      other_admission.insert(id);
+      log(Level::warning, "server ", server_, ": table '", name, "' admits keys by another rule than in ",
+          checkpoint.path, ": what is known of keys without a row begins anew");
     }
   }
   for (auto const& [id, info] : catalog_.all()) {
@@ -146,6 +156,7 @@ PRDIST_DECL void Saving::check_tables(Checkpoint const& checkpoint) const {
           ": it starts anew");
     }
   }
+  return other_admission;
 }
 
 }  // namespace prdist

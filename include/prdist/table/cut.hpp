@@ -79,19 +79,19 @@ class BlockBuilder {
     }
     block.keys.push_back(key);
     block.rows.insert(block.rows.end(), bytes, bytes + row_bytes_);
-    if (block.rows.size() >= block_bytes || block.keys.size() >= block_keys) send(shard, false);
+    if (block.rows.size() >= block_bytes || block.keys.size() >= block_keys) send(shard, BlockKind::rows);
   }
 
   /// A key that has no row any more.
   void add_removed(std::size_t shard, Key key) {
     removed_[shard].keys.push_back(key);
-    if (removed_[shard].keys.size() >= block_keys) send(shard, true);
+    if (removed_[shard].keys.size() >= block_keys) send(shard, BlockKind::removed);
   }
 
   void flush() {
     for (std::size_t shard = 0; shard < shard_count; ++shard) {
-      send(shard, true);
-      send(shard, false);
+      send(shard, BlockKind::removed);
+      send(shard, BlockKind::rows);
     }
   }
 
@@ -100,12 +100,12 @@ class BlockBuilder {
   static constexpr std::size_t block_bytes = 128 * 1024;
   static constexpr std::size_t block_keys = 4096;
 
-  void send(std::size_t shard, bool removed) {
-    auto& block = (removed ? removed_ : blocks_)[shard];
+  void send(std::size_t shard, BlockKind kind) {
+    auto& block = (kind == BlockKind::removed ? removed_ : blocks_)[shard];
     if (block.keys.empty()) return;
     block.table = table_;
     block.shard = static_cast<std::uint32_t>(shard);
-    block.removed = removed;
+    block.kind = kind;
     block.row_bytes = row_bytes_;
     sink_->take(std::exchange(block, RowBlock{}));
   }

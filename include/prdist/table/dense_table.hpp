@@ -132,7 +132,7 @@ class DenseTable {
     for (std::size_t i = 0; i < block.keys.size(); ++i) {
       auto const same = [&](Range const& it) { return it.number == block.keys[i]; };
       auto const it = std::find_if(ranges_.begin(), ranges_.end(), same);
-      if (block.removed || it == ranges_.end() || it->row == nullptr) continue;
+      if (block.kind != BlockKind::rows || it == ranges_.end() || it->row == nullptr) continue;
       auto const bytes = row_bytes(*it);
       check_shape(spec_.name, block, bytes);
       before_change(*it);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -50,5 +51,22 @@ namespace prdist {
   for (std::size_t i = 0; i < most; ++i) victims.push_back(rows[i].second);
   return victims;
 }
+
+/// Goes round over the segments of all tables: rows go from one after the other.
+class EvictionHand {
+ public:
+  /// To the next segment.
+  std::pair<SparseTable*, std::size_t> move(std::span<SparseTable> tables) noexcept {
+    if (++segment_ >= tables[table_].segments()) {
+      segment_ = 0;
+      table_ = (table_ + 1) % tables.size();
+    }
+    return {&tables[table_], segment_};
+  }
+
+ private:
+  std::size_t table_ = 0;
+  std::size_t segment_ = 0;
+};
 
 }  // namespace prdist

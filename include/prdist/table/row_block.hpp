@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows on their way out of a table or into one: what a cut hands to a checkpoint, and what a load brings back.
+// What leaves a table or comes into one, in blocks: what a cut hands to a checkpoint, and what a load brings back.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,20 @@
 
 namespace prdist {
 
+/// What the keys of a block are, and what stands with each. The numbers are those of part files.
+enum class BlockKind : std::uint32_t {
+  rows = 0,
+  removed = 1,    ///< keys that have no row any more; nothing stands with them
+  counters = 2,   ///< one ShardCounters: what the table has counted, as the shard takes it along
+  admission = 3,  ///< of the shard's AdmissionFilter: keys on probation and their counts, or pieces of a Bloom filter
+};
+
 /// Rows of one table and one shard, as they lie in memory: weights and all their state, one behind the other. A dense
 /// range is one row, and its number the key.
 struct RowBlock {
   TableId table = 0;
   std::uint32_t shard = 0;
-  bool removed = false;       ///< the keys have no row any more; `rows` is empty
+  BlockKind kind = BlockKind::rows;
   std::size_t row_bytes = 0;  ///< of each row
   std::vector<Key> keys{};
   std::vector<std::byte> rows{};  ///< keys.size() * row_bytes
@@ -28,7 +36,7 @@ struct RowBlock {
 
 /// Whether a block can go into a table whose rows have `row_bytes`. @throws Error table.shape
 inline void check_shape(std::string_view table, RowBlock const& block, std::size_t row_bytes) {
-  if (block.removed) return;
+  if (block.kind == BlockKind::removed) return;
   if (block.row_bytes != row_bytes) {
     throw Error(Errc::table_shape, "table '", table, "' has rows of ", row_bytes, " bytes, those to be loaded have ",
                 block.row_bytes, ": load them with the dim, optimizer and precision they were saved with");

@@ -157,7 +157,7 @@ class ShardGroup {
     sink_.reset();
   }
 
-  /// Takes every row of a sparse table away; a dense one has none that could go.
+  /// Takes every row of a sparse table away, and what it has counted; a dense one has none that could go.
   void clear(TableId table) {
     if (auto const it = sparse_.find(table); it != sparse_.end()) it->second.table.clear();
   }

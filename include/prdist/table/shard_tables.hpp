@@ -47,9 +47,11 @@ class ShardTables {
   }
 
   [[nodiscard]] bool owns(std::uint64_t hash) const noexcept { return all_owned_ || owned_[shard_of(hash)]; }
+  [[nodiscard]] bool owns_shard(std::uint32_t shard) const noexcept { return shard < shard_count && owned_[shard]; }
 
   /// Which of the owned shards that of `hash` is.
   [[nodiscard]] std::size_t index_of(std::uint64_t hash) const noexcept { return index_[shard_of(hash)]; }
+  [[nodiscard]] std::size_t index_of_shard(std::uint32_t shard) const noexcept { return index_[shard]; }
   [[nodiscard]] SparseTable const& of(std::uint64_t hash) const noexcept { return tables_[index_of(hash)]; }
   [[nodiscard]] SparseTable& of(std::uint64_t hash) noexcept { return tables_[index_of(hash)]; }
 

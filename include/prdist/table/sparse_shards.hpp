@@ -19,7 +19,7 @@
 #include <prdist/core/hash.hpp>
 #include <prdist/core/types.hpp>
 #include <prdist/optim/kernel.hpp>
-#include <prdist/table/admission.hpp>
+#include <prdist/table/admission_filters.hpp>
 #include <prdist/table/arena.hpp>
 #include <prdist/table/command.hpp>
 #include <prdist/table/cut.hpp>
@@ -33,7 +33,9 @@
 #include <prdist/table/row_layout.hpp>
 #include <prdist/table/row_merger.hpp>
 #include <prdist/table/row_pool.hpp>
+#include <prdist/table/shard_counters.hpp>
 #include <prdist/table/shard_tables.hpp>
+#include <prdist/table/shrink.hpp>
 #include <prdist/table/sparse_cut.hpp>
 #include <prdist/table/sparse_table.hpp>
 #include <prdist/table/spec.hpp>
@@ -51,13 +53,11 @@ class SparseShards {
         arena_(&arena),
         pool_(std::make_unique<RowPool>(arena, row_bytes_)),
         tables_(arena, *pool_, row_bytes_, owned),
+        filters_(arena, spec_.admission, stream_, tables_.all().size()),
         merger_(spec_.dim, spec_.statistics.kept) {
     if (spec_.precision != Precision::fp32) {
       codec_ = half_codec(spec_.precision);
       scratch_.resize(row_floats(spec_.optimizer, spec_.dim));
-    }
-    if (spec_.admission.kind != Admission::Kind::all) {
-      for (std::size_t i = 0; i < tables_.all().size(); ++i) filters_.emplace_back(arena, spec_.admission, stream_);
     }
     renew_marks();
   }
@@ -88,26 +88,16 @@ class SparseShards {
 
   /// Begins the pass of a Shrink, after the rest of one that is still under way.
   void begin_shrink(std::uint32_t day) {
-    while (advance_shrink(std::numeric_limits<std::size_t>::max())) {
-    }
-    today_ = day;
-    sweep_ = Sweep{static_cast<std::uint16_t>(sweep_.number + 1), 0, 0};
+    finish_shrink();
+    counters_.day = day;
+    shrink_.begin();
   }
 
   /// About `rows` rows more; false when all are through. A row pushed before its turn decays after that push.
   bool advance_shrink(std::size_t rows) {
     if (!spec_.statistics.kept) return false;
-    std::size_t done = 0;
-    for (; sweep_.table < tables_.all().size(); ++sweep_.table, sweep_.segment = 0) {
-      auto& table = tables_.all()[sweep_.table];
-      for (; sweep_.segment < table.segments(); ++sweep_.segment) {
-        if (done >= rows) return true;
-        if (std::exchange(table.sweep_of(sweep_.segment), sweep_.number) == sweep_.number) continue;
-        done += table.rows_in(sweep_.segment) + 1;
-        shrink_segment(table, sweep_.segment);
-      }
-    }
-    return false;
+    return shrink_.advance(rows, tables_.all(),
+                           [this](SparseTable& table, std::size_t segment) { shrink_segment(table, segment); });
   }
 
   /// Keeps room for pushes to come, by the eviction policy: looks at about `rows` rows and lets some go. False when
@@ -119,9 +109,9 @@ class SparseShards {
     std::size_t done = 0;
     for (auto left = segments(); left > 0 && pool_->spare() < reserve; --left) {
       if (done >= rows) return true;
-      auto const& [table, segment] = move_hand();
-      done += tables_.all()[table].rows_in(segment) + 1;
-      (void)evict(tables_.all()[table], segment, SparseTable::home(mix(evicted_)));
+      auto const [table, segment] = hand_.move(tables_.all());
+      done += table->rows_in(segment) + 1;
+      (void)evict(*table, segment, SparseTable::home(mix(evicted_)));
     }
     return false;
   }
@@ -131,24 +121,38 @@ class SparseShards {
 
   // The cuts of this table, as ShardGroup describes them.
   void begin_cut(CutKind kind, GuardedSink& sink, TableId table) {
+    finish_shrink();  // nobody who loads it could tell which rows were through
     cut_.begin(kind, sink, table, row_bytes_, tables_.all());
+    filters_.begin_cut(sink, table, tables_.shards());
+    if (counts()) {
+      for (auto const shard : tables_.shards()) sink.take(block_of(counters_, table, shard));
+    }
     renew_marks();
   }
-  bool advance_cut(std::size_t rows) { return cut_.advance(rows, tables_.all(), tables_.shards()); }
-  void keep_cut() { cut_.keep(); }
-  void cancel_cut() { cut_.cancel(); }
+  bool advance_cut(std::size_t rows) {
+    return filters_.advance_cut(rows) || cut_.advance(rows, tables_.all(), tables_.shards());
+  }
+  void keep_cut() {
+    filters_.cancel_cut();
+    cut_.keep();
+  }
+  void cancel_cut() {
+    filters_.cancel_cut();
+    cut_.cancel();
+  }
   [[nodiscard]] std::size_t noted_bytes() const noexcept { return cut_.removed().bytes(); }
 
-  /// Inserts or overwrites the rows of a block, or takes them away when it says so; keys of other shards are passed
-  /// over. @throws Error table.shape, table.memory
+  /// Inserts or overwrites the rows of a block, or takes them away when it says so, or takes in what it has of a
+  /// shard; keys of other shards and those are passed over. @throws Error table.shape, table.memory
   void load(RowBlock const& block) {
+    if (block.kind == BlockKind::counters || block.kind == BlockKind::admission) return load_state(block);
     check_shape(spec_.name, block, row_bytes_);
     for (std::size_t i = 0; i < block.keys.size(); ++i) {
       auto const key = block.keys[i];
       auto const hash = hash_key(key);
       if (!tables_.owns(hash)) continue;
       auto const row = tables_.of(hash).find(hash, key);
-      if (!block.removed) {
+      if (block.kind == BlockKind::rows) {
         if (!row) make_room(tables_.of(hash), hash);
         std::memcpy(to_change(row, hash, key), block.rows.data() + i * row_bytes_, row_bytes_);
       } else if (row) {
@@ -157,8 +161,10 @@ class SparseShards {
     }
   }
 
-  /// Takes every row away.
+  /// Takes every row away, and forgets what was counted.
   void clear() {
+    counters_ = {};
+    filters_.clear();
     for (auto& table : tables_.all()) {
       doomed_.clear();
       table.for_each([this](Key key, float const*) { doomed_.push_back(key); });
@@ -176,19 +182,28 @@ class SparseShards {
   static constexpr std::size_t block_keys = ShardTables::block_keys;
   using Block = ShardTables::Block;
 
-  /// How far a shrink has come.
-  struct Sweep {
-    std::uint16_t number;
-    std::size_t table;
-    std::size_t segment;
-  };
+  /// Whether something depends on what is counted.
+  [[nodiscard]] bool counts() const noexcept {
+    return codec_.expand != nullptr || !filters_.empty() || spec_.statistics.kept;
+  }
+
+  void load_state(RowBlock const& block) {
+    if (!tables_.owns_shard(block.shard)) return;
+    if (block.kind == BlockKind::counters) return counters_.take_later(counters_in(block, spec_.name));
+    filters_.load(spec_.name, tables_.index_of_shard(block.shard), block);
+  }
+
+  void finish_shrink() {
+    while (advance_shrink(std::numeric_limits<std::size_t>::max())) {
+    }
+  }
 
   /// What a row looks like that needs nothing noted before it changes.
   void renew_marks() { marks_ = marks_of(cut_.epoch(), spec_.eviction == Eviction::lru); }
 
   /// Whether rows are floats that the kernels may change in place, and none goes away meanwhile.
   [[nodiscard]] bool is_plain() const noexcept {
-    if (!filters_.empty() || codec_.expand != nullptr || spec_.statistics.kept) return false;
+    if (counts()) return false;
     auto const per_key = SparseTable::segment_bytes + std::max(RowPool::slab_bytes, row_bytes_ + 64);
     return arena_->ceiling() == Arena::most || arena_->has_room(block_keys * per_key);
   }
@@ -196,7 +211,7 @@ class SparseShards {
   /// `distinct` when no key is there twice.
   void push_all(std::span<Key const> keys, std::span<float const> gradients, std::span<float const> show_click,
                 bool distinct) {
-    ++pushes_;
+    ++counters_.pushes;
     std::array<float*, block_keys> rows;
     std::array<float const*, block_keys> of_block;
     tables_.in_blocks(keys, [&](Block const& block) {
@@ -209,7 +224,7 @@ class SparseShards {
           of_block[i] = gradient;
         } else {
           // Different for every push of a key, and the same however many threads share the step.
-          auto const sighting = mix(pushes_ * 0x9e3779b97f4a7c15ULL + (distinct ? 0 : position));
+          auto const sighting = mix(counters_.pushes * 0x9e3779b97f4a7c15ULL + (distinct ? 0 : position));
           push_one(block.hashes[i], keys[position], gradient, sighting, show_click_of(show_click, position));
         }
       }
@@ -240,7 +255,7 @@ class SparseShards {
     auto& table = tables_.of(hash);
     auto const found = table.find(hash, key);
     if (!found) {
-      if (!filters_.empty() && !filters_[tables_.index_of(hash)].admits(hash, key, sighting)) return;
+      if (!filters_.empty() && !filters_.admits(tables_.index_of(hash), hash, key, sighting)) return;
       make_room(table, hash);
     }
     auto* const row = to_change(found, hash, key);
@@ -259,7 +274,7 @@ class SparseShards {
     known.show += show;
     known.click += click;
     known.delta_score += score_of(spec_.statistics, show, click);
-    known.day = today_;
+    known.day = counters_.day;
     layout_.set_statistics(row, known);
   }
 
@@ -275,8 +290,8 @@ class SparseShards {
     // Rows that go anywhere make room for a row here; only a full segment that cannot split needs them to be its own.
     bool room = pool_->has_room();
     for (auto left = room ? 0 : segments(); !room && left > 0; --left) {
-      auto const& [at_table, at_segment] = move_hand();
-      room = evict(tables_.all()[at_table], at_segment, first);
+      auto const [at_table, at_segment] = hand_.move(tables_.all());
+      room = evict(*at_table, at_segment, first);
     }
     if (room && table.is_full(hash) && !arena_->has_room(SparseTable::segment_bytes)) {
       room = evict(table, table.segment_index(hash), first);
@@ -287,16 +302,6 @@ class SparseShards {
                 " MiB of their ceiling of ", arena_->ceiling() >> 20, " MiB, this one with ", rows(),
                 " rows, of which none may go by its eviction policy '", name_of(spec_.eviction),
                 "': raise the ceiling, choose another policy, or use more servers");
-  }
-
-  /// To the next segment; rows go from one after the other.
-  std::pair<std::size_t, std::size_t> const& move_hand() {
-    auto& [table, segment] = hand_;
-    if (++segment >= tables_.all()[table].segments()) {
-      segment = 0;
-      table = (table + 1) % tables_.all().size();
-    }
-    return hand_;
   }
 
   /// Whether rows of the segment went.
@@ -316,19 +321,14 @@ class SparseShards {
   }
 
   void shrink_segment(SparseTable& table, std::size_t segment) {
-    auto const& policy = spec_.statistics;
     doomed_.clear();
     table.for_each_in(segment, [&](Key key, MarkedRow& row) {
       auto known = layout_.statistics(row.row());
-      auto const unseen = today_ > known.day ? today_ - known.day : 0;
-      auto const decayed = score_of(policy, known.show * policy.decay, known.click * policy.decay);
-      if (decayed < policy.delete_below || unseen > policy.unseen_days) {
+      if (!outlives(spec_.statistics, counters_.day, known)) {
         doomed_.push_back(key);
-      } else if (policy.decay != 1) {
+      } else if (spec_.statistics.decay != 1) {
         cut_.before_change(table, hash_key(key), key, row);
         row.mark(marks_of(cut_.epoch(), row.used()));
-        known.show *= policy.decay;
-        known.click *= policy.decay;
         layout_.set_statistics(row.row(), known);
       }
     });
@@ -383,14 +383,13 @@ class SparseShards {
   Arena* arena_;
   std::unique_ptr<RowPool> pool_;
   ShardTables tables_;
-  std::vector<AdmissionFilter> filters_;  ///< one for each of them, or none
+  AdmissionFilters filters_;
   SparseCut cut_;
   std::uint64_t marks_ = 0;
-  std::uint64_t pushes_ = 0;
+  ShardCounters counters_;
   std::uint64_t evicted_ = 0;
-  std::uint32_t today_ = 0;
-  Sweep sweep_{0, shard_count, 0};
-  std::pair<std::size_t, std::size_t> hand_{0, 0};  ///< table and segment where rows were last evicted
+  ShrinkPass shrink_;
+  EvictionHand hand_;
   RowMerger merger_;
   // Work space, kept for its memory: a row in floats, keys that are taken away.
   std::vector<float> scratch_;
