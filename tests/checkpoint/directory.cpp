@@ -172,6 +172,16 @@ TEST_F(CheckpointDirectory, PruneCountsOnlyWhatCanBeLoaded) {
   EXPECT_TRUE(log_.lines[1].starts_with("checkpoint pass-00004 is not counted and not removed: "));
 }
 
+TEST_F(CheckpointDirectory, PruneDoesNotCountWhatALoadFoundDamaged) {
+  for (std::uint64_t pass = 1; pass <= 4; ++pass) full(pass);
+  flip_bit(folder(4) + "/part-000", 64 + 64 + 3);
+  changed(5, full(3));
+  prune(path_, 2, {4});
+  EXPECT_EQ(passes_in(path_), (std::vector<std::uint64_t>{3, 4, 5}));
+  prune(path_, 1, {3, 4});
+  EXPECT_EQ(passes_in(path_), (std::vector<std::uint64_t>{3, 4, 5})) << "what builds on a damaged one is no better";
+}
+
 TEST_F(CheckpointDirectory, LeftoversOfCrashesAreIgnoredAndRemoved) {
   full(1);
   dir_.file("model/pass-00002.tmp-job/part-000", "half a part");

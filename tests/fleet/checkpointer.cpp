@@ -301,7 +301,14 @@ TEST_F(Checkpoints, WithADamagedBlockArePassedOverForTheOneBefore) {
   damage_last_block(*newest);
   job.stop_at.reset();
   job.servers = 3;
+  job.options.every = 6;
+  job.options.keep = 2;
   auto const last = run<Sync>(job);
+  // What was found to be damaged is left, and is none of the two.
+  EXPECT_TRUE(fs::exists(newest->path));
+  auto const left = passes_in(directory);
+  EXPECT_EQ(left.size(), 3U) << left.front();
+  EXPECT_GE(latest(directory)->manifest.pass, newest->manifest.pass + 1);
   EXPECT_EQ(last.steps.at(0), 20 - before->manifest.step);
   EXPECT_EQ(last.dense, alone.dense);
   EXPECT_EQ(last.rows, alone.rows);

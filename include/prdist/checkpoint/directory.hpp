@@ -184,12 +184,14 @@ inline void verify(Checkpoint const& checkpoint) {
   }
 }
 
-/// Removes complete checkpoints but the newest `keep` and what those build on. One that cannot be read is left as it
-/// is: somebody may want to mend it. @throws Error checkpoint.file
-inline void prune(std::string const& directory, std::size_t keep) {
+/// Removes complete checkpoints but the newest `keep` and what those build on. One that cannot be read is not counted
+/// and left as it is: somebody may want to mend it. Rows are not read here: `damaged` are those of which a load has
+/// found out. @throws Error checkpoint.file
+inline void prune(std::string const& directory, std::size_t keep, std::set<std::uint64_t> const& damaged = {}) {
   // Each is opened once, from the oldest on: a base stands before what builds on it.
   std::map<std::uint64_t, Checkpoint> complete;
   for (auto const pass : passes_in(directory)) {
+    if (damaged.contains(pass)) continue;
     try {
       auto checkpoint = open_checkpoint(concat(directory, '/', pass_name(pass)));
       if (auto const& base = checkpoint.manifest.base) {

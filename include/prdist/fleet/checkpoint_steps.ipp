@@ -9,6 +9,7 @@
 #include <ctime>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,9 +66,10 @@ inline void load(Client& client, Checkpoint const& checkpoint) {
 }
 
 /// Loads the newest checkpoint in `directory` of which every block is sound, after `check` has not refused it: damage
-/// inside a block shows only when it is read. Nothing when none is left.
+/// inside a block shows only when it is read, and goes into `damaged`. Nothing when none is left.
 template <class Check>
-[[nodiscard]] std::optional<Checkpoint> load_latest(Client& client, std::string const& directory, Check&& check) {
+[[nodiscard]] std::optional<Checkpoint> load_latest(Client& client, std::string const& directory, Check&& check,
+                                                    std::set<std::uint64_t>& damaged) {
   auto below = ~std::uint64_t{0};
   while (auto newest = latest(directory, below)) {
     check(newest->manifest);
@@ -78,6 +80,7 @@ template <class Check>
       if (error.code() != Errc::checkpoint_damaged) throw;
       log(Level::error, "checkpoint ", pass_name(newest->manifest.pass), " is passed over: ", error.what());
       below = newest->manifest.pass;
+      damaged.insert(below);
     }
   }
   return std::nullopt;

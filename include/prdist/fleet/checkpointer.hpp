@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -113,6 +114,7 @@ class Checkpointer {
   bool in_step_;
   std::function<void()> settle_;
   std::uint64_t step_ = 0;
+  std::set<std::uint64_t> damaged_{};  ///< passes that resume() found to be so
   std::uint64_t met_at_ = 0;
   bool asked_to_stop_ = false;
   bool has_stopped_ = false;

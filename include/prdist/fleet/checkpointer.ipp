@@ -64,7 +64,7 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
     try {
       remove_leftovers(options_.directory);
       auto const check = [this](Manifest const& manifest) { check_workers(manifest); };
-      if (auto const newest = detail::load_latest(client_, options_.directory, check)) {
+      if (auto const newest = detail::load_latest(client_, options_.directory, check, damaged_)) {
         text = concat("manifest\n", to_json(newest->manifest));
         log(Level::info, "resumed from ", newest->path, ", step ", newest->manifest.step);
       } else if (!passes_in(options_.directory).empty()) {
@@ -204,7 +204,7 @@ PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
     // Kept only when a later one shall hold the changes since: servers note every key that goes from then on.
     auto const checkpoint = detail::complete(client_, *pending, manifest, options_.full_every > 1);
     try {
-      prune(options_.directory, options_.keep);
+      prune(options_.directory, options_.keep, damaged_);
     } catch (Error const& error) {
       log(Level::warning, "older checkpoints could not be removed: ", error.what());
     }
@@ -252,7 +252,9 @@ PRDIST_DECL void Checkpointer::save(WorkerState const& state) {
 
 PRDIST_DECL void load_checkpoint(Client& client, std::string const& path) {
   if (std::filesystem::exists(concat(path, "/manifest.json"))) return detail::load(client, open_checkpoint(path));
-  if (!detail::load_latest(client, path, [](Manifest const&) {})) {
+  std::set<std::uint64_t> damaged;
+  if (!detail::load_latest(
+          client, path, [](Manifest const&) {}, damaged)) {
     throw Error(Errc::checkpoint_missing, path, ", has no complete checkpoint: save one first, or check the path");
   }
 }

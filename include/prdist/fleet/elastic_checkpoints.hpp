@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -50,6 +51,7 @@ class ElasticCheckpoints {
   CheckpointOptions options_;
   std::string strategy_;
   std::uint64_t step_ = 0;
+  std::set<std::uint64_t> damaged_{};  ///< passes that begin() found to be so
   std::uint64_t saved_at_ = 0;
 };
 

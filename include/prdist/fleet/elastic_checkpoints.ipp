@@ -65,7 +65,7 @@ PRDIST_DECL std::string ElasticCheckpoints::load_newest() {
                 " workers each have a place in their own files: resume it as it was, or load its "
                 "weights alone with Fleet::load()");
   };
-  auto const newest = detail::load_latest(client_, options_.directory, check);
+  auto const newest = detail::load_latest(client_, options_.directory, check, damaged_);
   if (!newest) {
     if (!passes_in(options_.directory).empty()) {
       throw Error(Errc::checkpoint_missing, options_.directory,
@@ -149,7 +149,7 @@ PRDIST_DECL void ElasticCheckpoints::write() {
   }
   (void)detail::complete(client_, pending, std::move(manifest), false);
   try {
-    prune(options_.directory, options_.keep);
+    prune(options_.directory, options_.keep, damaged_);
   } catch (Error const& error) {
     log(Level::warning, "older checkpoints could not be removed: ", error.what());
   }
