@@ -552,7 +552,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))
       ->capture_default_str();
   app.add_option("--entry", settings.entry,
-                 "Which keys get a row: none (all), count_filter_entry:N, probability_entry:P")
+                 "Which keys get a row: none (all), count_filter_entry:N, bloom_filter_entry:N, probability_entry:P")
       ->capture_default_str();
   app.add_option("--eviction", settings.eviction, "Which rows go when PRDIST_SERVER_MEMORY_MB leaves no room")
       ->check(CLI::IsMember({"none", "lru", "unseen", "score"}))

@@ -463,6 +463,14 @@ TEST(Fleet, ShowsAndClicksReachTheRowsAndAShrinkTakesTheUnseenAway) {
       auto const error =
           thrown([&] { client.push(table, keys, std::vector<float>(4, -1), 1, {}, std::vector<float>(7)).wait(); });
       EXPECT_TRUE(holds(error.what(), "7 shows and clicks for 4 keys"));
+      for (float const wrong : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
+        auto unfit = shown;
+        unfit[5] = wrong;
+        auto const refused = thrown([&] { client.push(table, keys, std::vector<float>(4, -1), 1, {}, unfit).wait(); });
+        EXPECT_TRUE(holds(refused.what(), concat("prdist[config.invalid] push to table '", table.name,
+                                                 "': the clicks of key ", keys[2], " are ", wrong)));
+        EXPECT_TRUE(holds(refused.what(), ": give finite numbers"));
+      }
       fleet.stop_worker();
     });
   }

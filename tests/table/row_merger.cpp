@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
+
+#include "../support/thrown.hpp"
 
 using namespace prdist;
 
@@ -40,4 +43,19 @@ TEST(RowMerger, CountsNothingUnlessAsked) {
   RowMerger merger(1, false);
   merger.merge({{{1, 0, 1, true, 0, keys, gradients, {}}}}, [](std::uint64_t) { return true; });
   EXPECT_TRUE(merger.show_click().empty());
+}
+
+TEST(ShowClick, TwoFiniteNumbersForEachKeyOrNone) {
+  std::vector<Key> const keys{7, 8};
+  auto const said = [&](std::vector<float> const& shown) {
+    return std::string(test::thrown([&] { check_show_click("ads", keys, shown); }).what());
+  };
+  EXPECT_NO_THROW(check_show_click("ads", keys, {}));
+  EXPECT_NO_THROW(check_show_click("ads", keys, std::vector<float>{1, 0, 0.5F, -1}));
+  EXPECT_EQ(said({1, 0, 1}),
+            "prdist[table.shape] push to table 'ads': 3 shows and clicks for 2 keys: give two numbers each, or none");
+  EXPECT_EQ(said({1, 0, std::nanf(""), 0}),
+            "prdist[config.invalid] push to table 'ads': the shows of key 8 are nan: give finite numbers");
+  EXPECT_EQ(said({1, -HUGE_VALF, 1, 0}),
+            "prdist[config.invalid] push to table 'ads': the clicks of key 7 are -inf: give finite numbers");
 }

@@ -20,11 +20,13 @@ struct EntryPolicy {
   friend bool operator==(EntryPolicy const&, EntryPolicy const&) = default;
 };
 
-/// Reads `none`, `count_filter_entry:<n>`, `probability_entry:<p>` or `show_click_entry:<show>:<click>`.
+/// Reads `none`, `count_filter_entry:<n>`, `probability_entry:<p>`, `show_click_entry:<show>:<click>` or, which Paddle
+/// does not have, `bloom_filter_entry:<n>`.
 [[nodiscard]] inline Result<EntryPolicy> entry_from_text(std::string_view text) {
   auto const wrong = [&](std::string_view what) {
     return Error(Errc::config_invalid, "entry '", text, "': ", what,
-                 "; entries are none, count_filter_entry:<n>, probability_entry:<p>, show_click_entry:<show>:<click>");
+                 "; entries are none, count_filter_entry:<n>, bloom_filter_entry:<n>, probability_entry:<p>, "
+                 "show_click_entry:<show>:<click>");
   };
   auto const colon = text.find(':');
   auto const name = text.substr(0, colon);
@@ -32,8 +34,18 @@ struct EntryPolicy {
   if (text == "none") return EntryPolicy{};
   if (name == "count_filter_entry") {
     std::uint32_t count = 0;
-    if (!parse_number(value, count)) return wrong("the count must be a whole number from 0 to 4294967295");
-    return EntryPolicy{.admission = count <= 1 ? Admission{} : Admission::after(count)};
+    if (!parse_number(value, count) || count == 0) {
+      return wrong("the count must be a whole number from 1 to 4294967295, 1 for every key");
+    }
+    return EntryPolicy{.admission = count == 1 ? Admission{} : Admission::after(count)};
+  }
+  if (name == "bloom_filter_entry") {
+    std::uint32_t count = 0;
+    if (!parse_number(value, count) || count == 0 || count > 255) {
+      return wrong("the count must be a whole number from 1 to 255, 1 for every key");
+    }
+    return EntryPolicy{.admission =
+                           count == 1 ? Admission{} : Admission{.kind = Admission::Kind::bloom, .pushes = count}};
   }
   if (name == "probability_entry") {
     double probability = 0;

@@ -2,12 +2,15 @@
 // The parts of a synchronous step as one push: each key once, with the weighted sum of its gradients.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include <prdist/core/error.hpp>
 #include <prdist/core/hash.hpp>
 #include <prdist/core/types.hpp>
 #include <prdist/table/command.hpp>
@@ -19,6 +22,19 @@ namespace prdist {
 [[nodiscard]] inline std::pair<float, float> show_click_of(std::span<float const> show_click, std::size_t position) {
   if (show_click.empty()) return {1.0F, 0.0F};
   return {show_click[2 * position], show_click[2 * position + 1]};
+}
+
+/// Whether shows and clicks can go with a push of `keys`. @throws Error table.shape, config.invalid
+inline void check_show_click(std::string_view table, std::span<Key const> keys, std::span<float const> show_click) {
+  if (!show_click.empty() && show_click.size() != keys.size() * 2) {
+    throw Error(Errc::table_shape, "push to table '", table, "': ", show_click.size(), " shows and clicks for ",
+                keys.size(), " keys: give two numbers each, or none");
+  }
+  for (std::size_t i = 0; i < show_click.size(); ++i) {
+    if (std::isfinite(show_click[i])) continue;  // a row whose score is no number would never go
+    throw Error(Errc::config_invalid, "push to table '", table, "': the ", i % 2 == 0 ? "shows" : "clicks", " of key ",
+                keys[i / 2], " are ", show_click[i], ": give finite numbers");
+  }
 }
 
 /// Keeps its memory from step to step.

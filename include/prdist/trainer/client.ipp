@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include <prdist/table/row_merger.hpp>
 #include <prdist/trainer/client.hpp>
 #include <prdist/trainer/link.ipp>
 #include <prdist/version.hpp>
@@ -262,10 +263,7 @@ PRDIST_DECL Handle Client::pull(SparseRef const& table, std::span<Key const> key
 PRDIST_DECL Handle Client::push(SparseRef const& table, std::span<Key const> keys, std::span<float const> gradients,
                                 std::uint32_t examples, Seen const& seen, std::span<float const> show_click) {
   auto const step = rows_per_frame(table);
-  if (!show_click.empty() && show_click.size() != keys.size() * 2) {
-    throw Error(Errc::table_shape, "push to table '", table.name, "': ", show_click.size(), " shows and clicks for ",
-                keys.size(), " keys: give two numbers each, or none");
-  }
+  check_show_click(table.name, keys, show_click);
   if (gradients.size() != keys.size() * table.dim) {
     throw Error(Errc::table_shape, "push to table '", table.name, "': ", gradients.size(), " gradients for ",
                 keys.size(), " keys of dim ", table.dim);
