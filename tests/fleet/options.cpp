@@ -44,6 +44,16 @@ TEST(Options, EachVariableSetsItsOwn) {
   EXPECT_EQ(options.server_threads, 4U);
 }
 
+TEST(Options, MemoryForNoTableIsNamedWithWhatWouldDo) {
+  Variables const little{{{"PRDIST_SERVER_MEMORY_MB", "5"}, {"PRDIST_SERVER_THREADS", "3"}}};
+  EXPECT_STREQ(thrown([&] { (void)options_from_env(little); }).what(),
+               "prdist[config.invalid] PRDIST_SERVER_MEMORY_MB='5': a server's tables take 2 MiB at least for each of "
+               "its threads, of which there are 3: give "
+               "6 or more, or fewer PRDIST_SERVER_THREADS");
+  Variables const enough{{{"PRDIST_SERVER_MEMORY_MB", "6"}, {"PRDIST_SERVER_THREADS", "3"}}};
+  EXPECT_EQ(options_from_env(enough).server_memory, std::size_t{6} << 20);
+}
+
 TEST(Options, NotWaitingForServersIsAllowed) {
   EXPECT_EQ(options_from_env(Variables{{{"PRDIST_WAIT_SERVERS", "0"}}}).wait_for_servers, 0s);
 }

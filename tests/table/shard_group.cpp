@@ -666,6 +666,36 @@ TEST(ShardGroup, LoadRefusesWhatDoesNotFit) {
   EXPECT_TRUE(test::holds(test::thrown([&] { group.load(block); }).what(), "table 'dense' has rows of "));
 }
 
+// The number in the message is one that works.
+TEST(ShardGroup, ATableForWhichThereIsNoRoomSaysHowMuchItNeeds) {
+  auto const sparse = sparse_spec(ApplyRule::immediate);
+  std::vector<Ticket> released;
+  for (std::size_t const mib : {0U, 2U}) {
+    ShardGroup group(every_shard(), 1, mib << 20);
+    EXPECT_STREQ(
+        test::thrown([&] {
+          for (TableId id = 1; id < 9; ++id) group.apply(DeclareSparse{id, sparse}, released);
+        }).what(),
+        mib == 0
+            ? "prdist[config.invalid] table 'embedding' cannot be made: each thread of the server needs at least 4 "
+              "MiB for it and the tables before it, and its share of PRDIST_SERVER_MEMORY_MB is 0 MiB: give the "
+              "server 4 for each of its threads, or more"
+            : "prdist[config.invalid] table 'embedding' cannot be made: each thread of the server needs at least 6 "
+              "MiB for it and the tables before it, and its share of PRDIST_SERVER_MEMORY_MB is 2 MiB: give the "
+              "server 6 for each of its threads, or more");
+  }
+  ShardGroup enough(every_shard(), 1, std::size_t{4} << 20), both(every_shard(), 1, std::size_t{6} << 20);
+  enough.apply(DeclareSparse{1, sparse}, released);
+  enough.apply(rows_of(0, asked_keys(), std::vector<float>(asked_keys().size() * dim)), released);
+  EXPECT_EQ(enough.rows(1), asked_keys().size());
+  both.apply(DeclareSparse{1, sparse}, released);
+  both.apply(DeclareSparse{2, sparse}, released);
+  ShardGroup dense(every_shard(), 1, std::size_t{2} << 20);
+  auto large = dense_spec(ApplyRule::immediate);
+  large.parts[0].size = 2000000;
+  EXPECT_EQ(test::thrown([&] { dense.apply(declare(large), released); }).code(), Errc::config_invalid);
+}
+
 TEST(ShardGroup, ATableWithoutStatisticsIsNotShrunk) {
   ShardGroup group(every_shard(), 1);
   std::vector<Ticket> released;

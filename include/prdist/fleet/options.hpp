@@ -86,6 +86,12 @@ struct TrainOptions {
   if (auto const value = read.optional_number("PRDIST_SERVER_THREADS", 1, 256)) options.server_threads = *value;
   if (auto const value = read.optional_number("PRDIST_SERVER_MEMORY_MB", 1, most)) {
     options.server_memory = std::size_t{*value} << 20;
+    // Less is no room for any table; what those of a job need, they say when they are declared.
+    if (auto const least = options.server_threads * Arena::huge_page; options.server_memory < least) {
+      throw Error(Errc::config_invalid, "PRDIST_SERVER_MEMORY_MB='", *value, "': a server's tables take ",
+                  Arena::huge_page >> 20, " MiB at least for each of its threads, of which there are ",
+                  options.server_threads, ": give ", least >> 20, " or more, or fewer PRDIST_SERVER_THREADS");
+    }
   }
   return options;
 }

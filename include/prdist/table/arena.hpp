@@ -23,6 +23,7 @@ class Arena {
  public:
   /// Beyond any address space, and rounding cannot wrap.
   static constexpr std::size_t most = std::size_t{1} << 56;
+  static constexpr std::size_t huge_page = std::size_t{2} << 20;  ///< the least that is taken from the system
 
   /// Takes no more than `ceiling` bytes, in steps of two MiB.
   explicit Arena(std::size_t ceiling = no_ceiling) : ceiling_(std::min(ceiling, most)) {}
@@ -56,7 +57,6 @@ class Arena {
 
  private:
   static constexpr std::size_t line = 64;
-  static constexpr std::size_t huge_page = std::size_t{2} << 20;
 
   static constexpr std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 

@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -53,7 +54,7 @@ class ShardGroup {
   /// Applies one command to the shards of this group; keys and ranges of other shards are passed over. Tickets of
   /// gathered pushes that are now applied are appended to `released`.
   /// @throws Error table.unknown before anything is changed, or table.memory: what the command had changed by then
-  /// stays changed.
+  /// stays changed; config.invalid for a table that the ceiling has no room for at all.
   void apply(Command const& command, std::vector<Ticket>& released) {
     std::visit([&](auto const& it) { on(it, released); }, command);
   }
@@ -185,15 +186,37 @@ class ShardGroup {
   using Sparse = Held<SparseShards, PushRows>;
   using Dense = Held<DenseTable, PushDense>;
 
+  /// A table. One for which the ceiling has no room from the beginning is a matter of configuration.
+  /// @throws Error config.invalid, with how much it would have to be
+  template <class Make>
+  [[nodiscard]] auto made(std::string_view name, Make&& make) {
+    auto const before = arena_.bytes();
+    try {
+      return make(arena_);
+    } catch (Error const& error) {
+      if (error.code() != Errc::table_memory || arena_.ceiling() == Arena::most) throw;
+    }
+    Arena measured;
+    (void)make(measured);
+    // One more, for the first rows.
+    auto const least = before + measured.bytes() + Arena::huge_page;
+    throw Error(Errc::config_invalid, "table '", name, "' cannot be made: each thread of the server needs at least ",
+                least >> 20, " MiB for it and the tables before it, and its share of PRDIST_SERVER_MEMORY_MB is ",
+                arena_.ceiling() >> 20, " MiB: give the server ", least >> 20, " for each of its threads, or more");
+  }
+
   void on(DeclareSparse const& it, std::vector<Ticket>&) {
     if (sparse_.contains(it.table)) return;
-    sparse_.emplace(it.table, Sparse{SparseShards(arena_, it.spec, owned_), {}});
+    sparse_.emplace(it.table,
+                    Sparse{made(it.spec.name, [&](Arena& from) { return SparseShards(from, it.spec, owned_); }), {}});
     if (it.spec.apply == ApplyRule::add) changed_.emplace(it.table, ChangedRows(members_));
   }
 
   void on(DeclareDense const& it, std::vector<Ticket>&) {
     if (dense_.contains(it.table)) return;
-    dense_.emplace(it.table, Dense{DenseTable(arena_, it.spec, it.ranges, owned_), {}});
+    dense_.emplace(
+        it.table,
+        Dense{made(it.spec.name, [&](Arena& from) { return DenseTable(from, it.spec, it.ranges, owned_); }), {}});
   }
 
   void on(PushRows const& it, std::vector<Ticket>& released) {
