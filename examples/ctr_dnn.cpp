@@ -247,6 +247,9 @@ double evaluate(Settings const& settings, Predict&& predict) {
   SlotReader reader(expand_files(settings.test).value(), options);
   std::vector<float> labels, scores;
   for (auto const& batch : reader) {
+    if (StopSignal::requested()) {
+      throw Error(Errc::job_stopped, "asked to stop while it evaluated: what was trained is saved, --resume evaluates");
+    }
     std::vector<float> out(batch.size());
     predict(batch, std::span<float>(out));
     labels.insert(labels.end(), batch.labels.begin(), batch.labels.end());
@@ -451,18 +454,25 @@ int train_fleet(Settings const& settings, StrategyChoice strategy, Model model) 
     return StopSignal::exit_code();
   }
   if (checkpoints) checkpoints->save(training.state());
+  int code = 0;
   if (fleet.is_first_worker()) {
     auto const seconds = now() - start;
     auto const examples = settings.rows != 0 ? static_cast<double>(settings.rows * settings.epochs)
                                              : static_cast<double>(training.examples() * roles.workers);
-    write_result(
-        settings, StrategyChoice::name, concat(", ", roles.servers.size(), " servers, ", roles.workers, " workers"),
-        examples, seconds,
-        evaluate(settings, [&](Batch const& batch, std::span<float> out) { optimizer.predict(model, batch, out); }));
-    if (!settings.export_path.empty()) fleet.save_inference_model(settings.export_path);
+    try {
+      write_result(
+          settings, StrategyChoice::name, concat(", ", roles.servers.size(), " servers, ", roles.workers, " workers"),
+          examples, seconds,
+          evaluate(settings, [&](Batch const& batch, std::span<float> out) { optimizer.predict(model, batch, out); }));
+      if (!settings.export_path.empty()) fleet.save_inference_model(settings.export_path);
+    } catch (Error const& error) {
+      if (error.code() != Errc::job_stopped) throw;
+      log(Level::info, error.message());
+      code = StopSignal::exit_code();
+    }
   }
   fleet.stop_worker();
-  return 0;
+  return code;
 }
 
 template <class Model>

@@ -7,7 +7,7 @@ usage() {
   cat <<'TEXT'
 usage: ./dev demo [--strategy NAME] [--servers N] [--workers N] [--rows N] [--out DIR]
 
-  --strategy   when gradients are applied: async (the default), sync, half_async, geo or ssp
+  --strategy   when gradients are applied: async (the default), sync, half_async, geo or ssp; all: one after another
   --servers    parameter servers, default 2
   --workers    trainers, default 2
   --rows       training rows, default 400000
@@ -33,8 +33,9 @@ while [ $# -gt 0 ]; do
   esac
 done
 case $strategy in
-  async | sync | half_async | geo | ssp) ;;
-  *) echo "demo: --strategy is async, sync, half_async, geo or ssp, not '$strategy'" >&2; exit 64 ;;
+  async | sync | half_async | geo | ssp) strategies=("$strategy") ;;
+  all) strategies=(sync half_async geo ssp async) ;;
+  *) echo "demo: --strategy is async, sync, half_async, geo, ssp or all, not '$strategy'" >&2; exit 64 ;;
 esac
 for name in servers workers rows; do
   [[ ${!name} =~ ^[1-9][0-9]{0,8}$ ]] || { echo "demo: --$name is a number from 1, not '${!name}'" >&2; exit 64; }
@@ -64,10 +65,14 @@ echo "demo: logistic regression in one process"
 echo "demo: CTR-DNN in one process, on the same rows"
 "$bin/ctr_dnn" --single "${common[@]}" --batch_size $batch --result "$out/single.json" >"$out/single.log" 2>&1 ||
   { tail -n 5 "$out/single.log" >&2; exit 1; }
-echo "demo: CTR-DNN on $servers servers and $workers workers, $strategy"
 rm -f "$out/model.npz"
-"$bin/prrun" --server_num "$servers" --trainer_num "$workers" --log_dir "$out/log" -- "$bin/ctr_dnn" "${common[@]}" \
-  --strategy "$strategy" --batch_size $part --result "$out/cluster.json" --export "$out/model.npz"
+results=()
+for strategy in "${strategies[@]}"; do
+  echo "demo: CTR-DNN on $servers servers and $workers workers, $strategy"
+  "$bin/prrun" --server_num "$servers" --trainer_num "$workers" --log_dir "$out/log" -- "$bin/ctr_dnn" "${common[@]}" \
+    --strategy "$strategy" --batch_size $part --result "$out/$strategy.json" --export "$out/model.npz"
+  results+=("$out/$strategy.json")
+done
 
-"$bin/ctr_dnn" --compare "$data/meta.json" "$out/lr.json" "$out/single.json" "$out/cluster.json"
+"$bin/ctr_dnn" --compare "$data/meta.json" "$out/lr.json" "$out/single.json" "${results[@]}"
 printf '\nlogs   %s/log\nmodel  %s/model.npz  (numpy.load reads it)\n' "$out" "$out"

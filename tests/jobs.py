@@ -18,9 +18,9 @@ def program(name):
     return os.path.join(BIN, name)
 
 
-def plant(rows=4000, files=4):
-    subprocess.run([program("prdata"), "--out", "data", "--rows", str(rows), "--test-rows", "2000", "--files", str(files)],
-                   cwd=WORK, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=DEADLINE)
+def plant(rows=4000, files=4, test_rows=2000):
+    subprocess.run([program("prdata"), "--out", "data", "--rows", str(rows), "--test-rows", str(test_rows), "--files",
+                    str(files)], cwd=WORK, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=DEADLINE)
 
 
 def start(*arguments, servers=2, trainers=2, environment=None):
@@ -249,7 +249,7 @@ def ssp_saves():
     expect(code == 0, output)
 
 
-def uneven(*more, stop=False):
+def uneven(*more, stop=None):
     """One worker has far fewer rows: it waits for the other for longer than any call may take."""
     plant()
     for name in ["part-000", "part-001"]:
@@ -266,8 +266,8 @@ def uneven(*more, stop=False):
         code, output = finish(job)
         expect(code == 0, output)
         return
-    pid_of("workerlog.0", "still waiting: trainer 0 waits at 'trained' for trainers 1", job)
-    job.send_signal(signal.SIGTERM)
+    finished = pid_of("workerlog.0", "still waiting: trainer 0 waits at 'trained' for trainers 1", job)
+    os.kill(job.pid if stop == "all" else finished, signal.SIGTERM)
     code, output = finish(job)
     expect(code == 143, output)
     passes = sorted(os.listdir(os.path.join(WORK, "ckpt")))
@@ -289,6 +289,98 @@ def one_is_asked_to_stop(role):
     code, output = finish(job)
     expect(code == 143, output)
     expect(os.listdir(os.path.join(WORK, "ckpt")) == ["pass-00000"], str(os.listdir(os.path.join(WORK, "ckpt"))) + output)
+
+
+def quality():
+    """The demo's network, each strategy on 2 servers and 2 workers: none loses more than .005 of AUC to one process."""
+    plant(rows=200000, files=8, test_rows=40000)
+    common = ["--train", "data/train", "--test", "data/test", "--seed", "1", "--result", "result.json"]
+
+    def auc():
+        with open(os.path.join(WORK, "result.json"), encoding="utf-8") as file:
+            return json.load(file)["auc"]
+
+    subprocess.run([program("ctr_dnn"), "--single", *common], cwd=WORK, check=True, stderr=subprocess.DEVNULL,
+                   env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, timeout=2 * DEADLINE)
+    found = {"one process": auc()}
+    for strategy in ["sync", "half_async", "async", "geo", "ssp"]:
+        # As in the demo: as many examples lie between two looks at a weight as in one process.
+        code, output = finish(start("ctr_dnn", *common, "--strategy", strategy, "--batch_size", "256"))
+        expect(code == 0, output)
+        found[strategy] = auc()
+    print(found)
+    expect(min(found.values()) >= found["one process"] - 0.005, str(found))
+
+
+def stopped_before_anything():
+    """SIGTERM while somebody is still missing: there is nothing to wait for, and nothing to save."""
+    import socket
+    plant()
+    held = socket.create_server(("127.0.0.1", 0))
+    common = {**os.environ, "PADDLE_PSERVERS_IP_PORT_LIST": "127.0.0.1:%d" % held.getsockname()[1], "PADDLE_TRAINERS_NUM": "2",
+              "OPENBLAS_NUM_THREADS": "1"}
+    arguments = [program("ctr_dnn"), "--train", "data/train", "--test", "data/test", "--hidden", "16", "--save_dir", "ckpt"]
+    worker = {**common, "TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": "0"}
+    server = {**common, "TRAINING_ROLE": "PSERVER", "PADDLE_PSERVER_ID": "0", "PRDIST_LISTEN_FD": str(held.fileno())}
+
+    def begin(environment, says):
+        process = subprocess.Popen(arguments, cwd=WORK, env=environment, pass_fds=[held.fileno()], stderr=subprocess.PIPE,
+                                   text=True)
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if says in line:
+                return process
+        raise AssertionError("".join(said))
+
+    def ended(process, *texts):
+        _, said = process.communicate(timeout=DEADLINE)
+        assert process.returncode == 143, (process.returncode, said)
+        assert all(text in said for text in texts), said
+
+    # A worker whose server is not there: the list names a port that is bound and on which nobody answers.
+    quiet = socket.socket()
+    quiet.bind(("127.0.0.1", 0))
+    lonely = begin({**worker, "PADDLE_PSERVERS_IP_PORT_LIST": "127.0.0.1:%d" % quiet.getsockname()[1]}, "server not ready")
+    lonely.terminate()
+    ended(lonely, "asked to stop while it waited for 1 of 1 servers")
+    # A server to which nobody has come.
+    alone = begin(server, "Server listening")
+    alone.terminate()
+    ended(alone, "asked to stop before trainers 0, 1 of 2 had come")
+    # A server and one of two workers; only the worker is asked.
+    first = begin(server, "Server listening")
+    second = begin(worker, "init rpc client")
+    second.terminate()
+    ended(second, "asked to stop before trainers 1 of 2 had come")
+    ended(first, "asked to stop before trainers 1 of 2 had come")
+    held.close()
+    assert not os.listdir(os.path.join(WORK, "ckpt"))
+
+
+def asked_while_it_evaluates():
+    """What was trained is on the disk already: the job ends with 143, and --resume evaluates it."""
+    plant()
+    # So many test rows that the evaluation can be met.
+    with open(os.path.join(WORK, "data", "test", os.listdir(os.path.join(WORK, "data", "test"))[0]), "r+",
+              encoding="utf-8") as file:
+        rows = file.read()
+        file.write(rows * 200)
+    common = ["ctr_dnn", "--train", "data/train", "--test", "data/test", "--hidden", "16", "--save_dir", "ckpt", "--result",
+              "result.json"]
+    job = start(*common)
+    pid = pid_of("workerlog.0", "checkpoint .*pass-00000", job)
+    os.kill(pid, signal.SIGTERM)
+    code, output = finish(job)
+    expect(code == 143 and "--resume evaluates" in log("workerlog.0"), output)
+    expect(not open(os.path.join(WORK, "result.json"), encoding="utf-8").read(), output)
+    with open(os.path.join(WORK, "data", "test", "few"), "w", encoding="utf-8") as file:
+        file.write(rows)
+    common[4] = "data/test/few"
+    code, output = finish(start(*common, "--resume"))
+    expect(code == 0, output)
+    with open(os.path.join(WORK, "result.json"), encoding="utf-8") as file:
+        expect(json.load(file)["auc"] > 0.5, output)
 
 
 def nothing_to_resume_to():
@@ -368,6 +460,7 @@ CASES = {
     "half_async": lambda: trains("half_async", "beast", "--threads", "3"),
     "geo": lambda: trains("geo", "beast", "--k_steps", "3", "--threads", "2"),
     "ssp": lambda: trains("ssp", "beast", "--staleness", "1", "--threads", "2"),
+    "quality": quality,
     "row_policies": row_policies,
     "listed_nodes": listed_nodes,
     "resumed_sync": lambda: resumed("sync"),
@@ -378,8 +471,13 @@ CASES = {
     "nothing_to_resume_to": nothing_to_resume_to,
     "ssp_saves": ssp_saves,
     "uneven_async": lambda: uneven("--strategy", "async"),
-    "uneven_sync_stopped": lambda: uneven("--strategy", "sync", "--save_dir", "ckpt", "--save_interval", "20", stop=True),
-    "uneven_async_stopped": lambda: uneven("--save_dir", "ckpt", stop=True),
+    "uneven_sync_stopped": lambda: uneven("--strategy", "sync", "--save_dir", "ckpt", "--save_interval", "20", stop="all"),
+    "uneven_async_stopped": lambda: uneven("--save_dir", "ckpt", stop="all"),
+    "finished_one_is_asked_to_stop": lambda: uneven("--save_dir", "ckpt", stop="the one that has finished"),
+    "finished_one_of_sync_is_asked_to_stop": lambda: uneven("--strategy", "sync", "--save_dir", "ckpt",
+                                                            stop="the one that has finished"),
+    "stopped_before_anything": stopped_before_anything,
+    "asked_while_it_evaluates": asked_while_it_evaluates,
     "server_is_asked_to_stop": lambda: one_is_asked_to_stop("serverlog.1"),
     "worker_is_asked_to_stop": lambda: one_is_asked_to_stop("workerlog.0"),
     "killed_server": lambda: killed("serverlog.1", "Server listening", "server 1"),

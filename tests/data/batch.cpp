@@ -36,6 +36,14 @@ TEST(Batch, KnowsTheIdsOfEverySlotOfEveryExample) {
   EXPECT_EQ(batch.dense_of(1)[0], 1.0F);
 }
 
+TEST(Batch, EveryKeyHasTheLabelOfItsExample) {
+  auto batch = growing(3);  // example i has i keys in the first slot, one in the second
+  batch.labels = {1, 0, 1};
+  std::vector<float> labels(batch.keys.size(), 7);
+  batch.labels_of_keys(labels);
+  EXPECT_EQ(labels, (std::vector<float>{1, 0, 0, 1, 1, 1}));
+}
+
 TEST(Batch, ClearKeepsShapeAndMemory) {
   auto batch = growing(50);
   auto const* const keys = batch.keys.data();

@@ -9,6 +9,9 @@
 #include <filesystem>
 #include <numeric>
 
+#include <prdist/nn/logistic_regression.hpp>
+#include <prdist/strategy/sync.hpp>
+
 #include "../support/cluster.hpp"
 #include "../support/thrown.hpp"
 
@@ -471,6 +474,40 @@ TEST(Fleet, ShowsAndClicksReachTheRowsAndAShrinkTakesTheUnseenAway) {
                                                  "': the clicks of key ", keys[2], " are ", wrong)));
         EXPECT_TRUE(holds(refused.what(), ": give finite numbers"));
       }
+      fleet.stop_worker();
+    });
+  }
+}
+
+// By way of minimize() the labels are the clicks: what was shown as often and never clicked goes.
+TEST(Fleet, AModelsLabelsAreTheClicksOfItsRows) {
+  for (std::size_t const parts : {1U, 2U}) {
+    spawn<Strategy<Sync>, Transport<Memory>>(2, 1, quick_options(), [&](auto& fleet) {
+      RowPolicy policy;
+      policy.statistics = {.kept = true, .delete_below = 1, .unseen_days = 100};
+      auto optimizer = fleet.distributed_optimizer(Optimizers{Sgd{.rate = 1}, Sgd{.rate = 1}, policy});
+      fleet.init_worker();
+      nn::LogisticRegression const model{.slots = 1, .dense = 1};
+      Batch batch{.slots = 1, .dense_dim = 1, .labels = {1, 0, 1, 0}, .dense = {0, 0, 0, 0}, .keys = {1, 2, 1, 2}};
+      for (std::uint32_t const end : {1U, 2U, 3U, 4U}) batch.offsets.push_back(end);
+      bool read = false;
+      auto const next = [&]() -> std::optional<Batch> {
+        if (std::exchange(read, true)) return std::nullopt;
+        return batch;
+      };
+      optimizer.train(model, next, [](double, std::size_t) {}, {.threads = 1, .micro_batches = parts});
+      optimizer.settle();
+      fleet.shrink(1);  // scores: two clicks, and two shows at a tenth each
+      auto const input = model.sparse_inputs().front();
+      SparseRef const table{table_id(input.name), input.dim, input.name};
+      std::vector<Key> const keys = {1, 2};
+      std::vector<float> rows(2);
+      auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      do {
+        fleet.client().pull(table, keys, rows).wait();
+      } while (rows[1] != 0 && std::chrono::steady_clock::now() < deadline);
+      EXPECT_NE(rows[0], 0);
+      EXPECT_EQ(rows[1], 0) << "it was shown twice and never clicked, in " << parts << " parts";
       fleet.stop_worker();
     });
   }

@@ -9,8 +9,8 @@ namespace {
 
 using FlightOf = Flight<Cpu>;
 
-ModelTables tables_of() {
-  ModelTables tables;
+ModelTables tables_of(bool statistics = false) {
+  ModelTables tables{.statistics = statistics};
   tables.sparse.push_back({1, 2, "rows"});
   tables.dense = DenseRef{2, 1, "dense"};
   return tables;
@@ -29,10 +29,10 @@ FlightOf flight(std::vector<Key> keys, std::vector<float> rows, float dense, std
 
 struct Merged {
   FlightOf into;
-  Merged(std::vector<FlightOf*> parts, MergeRules const& rules) {
+  Merged(std::vector<FlightOf*> parts, MergeRules const& rules, bool statistics = false) {
     Cpu cpu;
     KeyIndex index;
-    merge<Cpu>(parts, rules, tables_of(), cpu, index, into);
+    merge<Cpu>(parts, rules, tables_of(statistics), cpu, index, into);
   }
 };
 
@@ -56,6 +56,14 @@ TEST(Merge, SumIsWhatPlainSgdWouldHaveDoneStepByStep) {
   Merged const merged({&a, &b}, rules);
   EXPECT_EQ(merged.into.row_gradients[0], (std::vector<float>{11, 22}));
   EXPECT_EQ(merged.into.dense_gradient, std::vector<float>{5});
+}
+
+TEST(Merge, ShowsAndClicksAddUpWhateverTheGradientsDo) {
+  auto a = flight({5, 6}, {4, 4, 8, 8}, 4, 3);
+  auto b = flight({6, 7}, {4, 0, 16, 16}, 8, 1);
+  a.show_click[0] = {2, 1, 3, 0};
+  b.show_click[0] = {1, 1, 4, 2};
+  EXPECT_EQ(Merged({&a, &b}, {}, true).into.show_click[0], (std::vector<float>{2, 1, 4, 1, 4, 2}));
 }
 
 TEST(Merge, PartsWithoutRowsAreFine) {

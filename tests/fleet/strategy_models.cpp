@@ -55,6 +55,7 @@ struct Scenario {
   std::size_t lanes = 1;
   std::vector<std::size_t> steps = {8, 8};  // of each member; a trainer has `lanes` of them
   double by = 1;
+  bool asks_ahead = false;  // each step knows the batch of the next
 };
 
 /// Runs it in an order, and looks at the servers at the end.
@@ -88,7 +89,9 @@ History play(
         }
         Counting model{members, member, it.by, &history.rows[member], &history.dense[member]};
         for (std::size_t step = 0; step < it.steps[member]; ++step) {
-          optimizers[trainer]->minimize(model, OneRow{}, lane);
+          OneRow const following;
+          bool const asks = it.asks_ahead && step + 1 < it.steps[member];
+          optimizers[trainer]->minimize(model, OneRow{}, lane, asks ? &following : nullptr);
         }
         optimizers[trainer]->leave(lane);
         if (--lanes_left[trainer] > 0) return;
@@ -175,6 +178,24 @@ TEST(AsyncModel, SeesItsOwnStepsAtOnceAndThoseOfOthersWhenTheyArrive) {
         EXPECT_EQ(saw[member], step);
         for (std::size_t other = 0; other < 3; ++other) EXPECT_GE(saw[other], before[other]);
         before = saw;
+      }
+    }
+    EXPECT_EQ(history.last_row, as_counts({8, 3, 6}));
+    EXPECT_EQ(history.last_dense, as_counts({8, 3, 6}));
+  });
+}
+
+TEST(AsyncModel, WhatIsAskedForAheadMissesTheStepThatComputesMeanwhileAndNoOther) {
+  Scenario<Async> const it{.strategy = {}, .trainers = 3, .steps = {8, 3, 6}, .asks_ahead = true};
+  in_many_orders(it, [](History const& history) {
+    for (std::size_t member = 0; member < 3; ++member) {
+      Counts before(3, 0);
+      for (std::size_t step = 0; step < history.rows[member].size(); ++step) {
+        auto const& saw = history.rows[member][step];
+        EXPECT_EQ(saw[member], step == 0 ? 0 : step - 1);
+        for (std::size_t other = 0; other < 3; ++other) EXPECT_GE(saw[other], before[other]);
+        before = saw;
+        EXPECT_EQ(history.dense[member][step][member], saw[member]);
       }
     }
     EXPECT_EQ(history.last_row, as_counts({8, 3, 6}));

@@ -24,12 +24,20 @@ struct Ones {
   }
 };
 
+/// As Ones, and every even key was clicked.
+struct Clicked : Ones {
+  void clicks(Pair const& batch, std::size_t, std::span<float> out) const {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = batch.keys[i] % 2 == 0 ? 1 : 0;
+  }
+};
+static_assert(can_tell_clicks<Clicked, Pair> && !can_tell_clicks<Ones, Pair>);
+
 template <class Work>
-void with_lane(Optimizer const& rule, Work const& work) {
+void with_lane(Optimizer const& rule, Work const& work, RowPolicy const& policy = {}) {
   spawn<Transport<Memory>>(2, 1, quick_options(), [&](auto& fleet) {
     fleet.init_worker();
     auto& client = fleet.client();
-    auto const tables = ModelTables::declare(client, Ones{}, {rule, rule}, ApplyRule::immediate, 0, {});
+    auto const tables = ModelTables::declare(client, Ones{}, {rule, rule, policy}, ApplyRule::immediate, 0, {});
     {
       TrainerLane<Cpu> lane(client, tables, MergeRules::of({rule, rule}), Cpu{});
       work(lane, client, tables);
@@ -53,6 +61,22 @@ TEST(TrainerLane, PullsComputesAndPushesEqualKeysAsOneRow) {
     EXPECT_EQ(client.staleness(tables.sparse[0].id)->most(), 0U);
     EXPECT_GT(client.staleness(tables.sparse[0].id)->count(), 0U);
   });
+}
+
+TEST(TrainerLane, CountsShowsAndClicksOfTablesThatKeepThem) {
+  auto const counts = [](auto model, bool kept) {
+    std::vector<float> found;
+    with_lane(Sgd{.rate = 1},
+              [&](auto& lane, Client&, ModelTables const&) {
+                lane.open(model, Pair{{3, 4, 3, 4, 4}});
+                found = lane.gradients().show_click[0];
+              },
+              {.statistics = {.kept = kept}});
+    return found;
+  };
+  EXPECT_EQ(counts(Ones{}, true), (std::vector<float>{2, 0, 3, 0}));
+  EXPECT_EQ(counts(Clicked{}, true), (std::vector<float>{2, 0, 3, 3}));
+  EXPECT_TRUE(counts(Clicked{}, false).empty());
 }
 
 TEST(TrainerLane, WhatIsAskedAheadComesWithoutTheStepsBetween) {

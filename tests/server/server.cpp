@@ -234,6 +234,57 @@ TEST_F(ServerByHand, GivesUpWhenTrainersNeverCome) {
   EXPECT_EQ(server->wait(), 75);
 }
 
+TEST_F(ServerByHand, AskedToStopBeforeAllHaveComeThereIsNothingToWaitFor) {
+  auto const zero = trainer(0);
+  auto asked = of(Kind::ping);
+  asked.flags = flag_stop;
+  EXPECT_EQ(ask(zero, of(Kind::meet), std::string("start\0", 6)), "silence");
+  EXPECT_EQ(ask(zero, asked), "");
+  EXPECT_EQ(zero.sink->frames().back().header.flags & flag_stop, flag_stop) << "everybody hears of it in the answers";
+  runtime.advance(std::chrono::milliseconds(250));
+  settle();
+  EXPECT_STREQ(decode_failure(zero.sink->frames().back().payload).what(),
+               "prdist[job.stopped] server 0: the job was asked to stop before trainers 1 of 2 had come: nothing was "
+               "trained");
+  zero.connection->close();
+  settle();
+  EXPECT_EQ(server->wait(), 143);
+}
+
+TEST_F(ServerByHand, AskedToStopWithSomethingLearnedItWaitsForTheLastCheckpoint) {
+  auto const zero = trainer(0);
+  ASSERT_EQ(declare(zero, SparseSpec{.name = "t", .dim = 1}), "");
+  auto push = of(Kind::push_rows, "t", 1);
+  push.flags = flag_last;
+  EXPECT_EQ(ask(zero, push, std::string(12, 0)), "");
+  auto asked = of(Kind::ping);
+  asked.flags = flag_stop;
+  EXPECT_EQ(ask(zero, asked), "");
+  EXPECT_EQ(ask(zero, of(Kind::meet), std::string("m\0", 2)), "silence");
+  runtime.advance(std::chrono::seconds(5));
+  settle();
+  EXPECT_EQ(zero.sink->frames().back().header.kind, Kind::reply) << "the meeting waits for the one that is missing";
+}
+
+TEST_F(ServerByHand, WhoWaitsAtAMeetingForLongIsToldForWhomAndAsksAgain) {
+  auto const zero = trainer(0);
+  auto const one = trainer(1);
+  auto meet = of(Kind::meet);
+  meet.flags = flag_training;
+  meet.remaining_ms = 1000;
+  auto const name = std::string("checkpoint 1 is written\0", 24);
+  EXPECT_EQ(ask(zero, meet, name), "silence");
+  runtime.advance(std::chrono::seconds(2));
+  settle();
+  auto const told = zero.sink->frames().back();
+  EXPECT_EQ(told.header.kind, Kind::reply) << "a slow disk is no failure";
+  EXPECT_EQ(told.header.flags & flag_again, flag_again);
+  EXPECT_TRUE(holds(std::string(as_text(told.payload)), "trainer 0 waits at 'checkpoint 1 is written' for trainers 1"));
+  EXPECT_EQ(ask(zero, meet, name), "silence");
+  EXPECT_EQ(ask(one, meet, name), "");
+  EXPECT_EQ(zero.sink->frames().back().header.flags & flag_again, 0U);
+}
+
 TEST_F(ServerByHand, ShowsItsTables) {
   auto const peer = trainer(0);
   ASSERT_EQ(declare(peer, SparseSpec{.name = "t", .dim = 1}), "");

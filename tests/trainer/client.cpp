@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <prdist/core/stop_signal.hpp>
 #include <prdist/transport/memory.hpp>
 #include <prdist/wire/hello.hpp>
 
@@ -234,6 +235,47 @@ TEST_F(ClientByHand, TheWaitForServersIsAsLongAsWasSaid) {
   ASSERT_EQ(patience.size(), 12U) << "at once, after 200 ms, and a last time at the end";
   for (auto const each : patience) EXPECT_LE(each, options.wait_for_servers);
   EXPECT_EQ(patience.back(), std::chrono::milliseconds(50));
+}
+
+TEST_F(ClientByHand, AskedToStopItWaitsForNoServer) {
+  StopSignal const signal;
+  ::raise(SIGTERM);
+  ClientOptions options;
+  options.servers.assign(2, {"s", 9});
+  client.emplace(
+      runtime,
+      [](Endpoint const& endpoint, std::shared_ptr<FrameSink> const&, Duration) -> Result<std::shared_ptr<Connection>> {
+        return Error(Errc::transport_refused, to_string(endpoint), ": nobody");
+      },
+      options);
+  try {
+    client->connect();
+    ADD_FAILURE() << "there is nobody";
+  } catch (Error const& error) {
+    EXPECT_STREQ(error.what(),
+                 "prdist[job.stopped] worker 0: asked to stop while it waited for 2 of 2 servers: nothing "
+                 "was trained");
+  }
+}
+
+// It may be waiting for the others, with no batch left to ask between.
+TEST_F(ClientByHand, AskedToStopItSaysSoToEveryServer) {
+  StopSignal const signal;
+  Gate zero_knows, one_knows;
+  auto const telling = [](Gate& gate) {
+    return [&gate](Connection& connection, Header const& header, std::vector<std::byte> const&) {
+      if (header.kind == Kind::ping && (header.flags & flag_stop) != 0) gate.open();
+      FakeServer::reply(connection, header, {});
+    };
+  };
+  zero.rule = telling(zero_knows);
+  one.rule = telling(one_knows);
+  connect(2, std::chrono::seconds(20));
+  ::raise(SIGTERM);
+  auto const soon = runtime.now() + std::chrono::seconds(20);
+  EXPECT_TRUE(runtime.wait(zero_knows, soon));
+  EXPECT_TRUE(runtime.wait(one_knows, soon));
+  client->leave();
 }
 
 TEST_F(ClientByHand, AfterLeavingEveryCallSaysSo) {

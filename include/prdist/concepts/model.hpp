@@ -49,6 +49,13 @@ concept can_name_keys = requires(Model const& model, Batch const& batch, std::si
   { model.keys(batch, input) } -> std::convertible_to<std::span<Key const>>;
 };
 
+/// Optional: clicks() says for each of keys(batch, input) how often it was clicked. Asked for tables that keep
+/// statistics; a model without it counts shows alone.
+template <class Model, class Batch>
+concept can_tell_clicks = requires(Model const& model, Batch const& batch, std::size_t input, std::span<float> clicks) {
+  model.clicks(batch, input, clicks);
+};
+
 /// gradients() fills both gradients of `view` and returns the mean loss over the batch.
 template <class Model, class Batch>
 concept can_compute_gradients = requires(Model& model, Batch const& batch, StepView const& view) {

@@ -39,6 +39,7 @@ enum class Errc : std::uint16_t {
   job_placement,
   job_state,
   job_stale,
+  job_stopped,
   data_line,
   data_file,
   data_position,
@@ -78,6 +79,7 @@ inline constexpr Errc last_errc = Errc::internal;
     case Errc::job_placement: return "job.placement";
     case Errc::job_state: return "job.state";
     case Errc::job_stale: return "job.stale";
+    case Errc::job_stopped: return "job.stopped";
     case Errc::data_line: return "data.line";
     case Errc::data_file: return "data.file";
     case Errc::data_position: return "data.position";
@@ -91,7 +93,7 @@ inline constexpr Errc last_errc = Errc::internal;
 }
 
 /// The process exit code that the launch contract gives to a failure of this kind: 78 for what a restart cannot
-/// mend (configuration, input), 75 for what it can (a lost peer, a passed deadline).
+/// mend (configuration, input), 75 for what it can (a lost peer, a passed deadline), 143 for being asked to stop.
 [[nodiscard]] constexpr int exit_code(Errc code) noexcept {
   switch (code) {
     case Errc::transport_refused:
@@ -104,6 +106,7 @@ inline constexpr Errc last_errc = Errc::internal;
     case Errc::job_deadline: return 75;
     case Errc::table_memory:
     case Errc::internal: return 70;
+    case Errc::job_stopped: return 143;
     default: return 78;
   }
 }

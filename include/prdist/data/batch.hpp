@@ -37,6 +37,15 @@ struct Batch {
     return std::span(dense).subspan(example * dense_dim, dense_dim);
   }
 
+  /// The label of the example that each key stands in.
+  void labels_of_keys(std::span<float> out) const {
+    assert(out.size() == keys.size());
+    for (std::size_t example = 0; example < size(); ++example) {
+      auto const begin = offsets[example * slots], end = offsets[(example + 1) * slots];
+      for (auto key = begin; key < end; ++key) out[key] = labels[example];
+    }
+  }
+
   /// Removes the examples and keeps shape and memory.
   void clear() noexcept {
     labels.clear();

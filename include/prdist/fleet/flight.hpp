@@ -23,6 +23,7 @@ struct Flight {
 
   std::vector<std::vector<Key>> keys{};  ///< of each table, distinct
   std::vector<Floats> row_gradients{};
+  std::vector<std::vector<float>> show_click{};  ///< two for each key, when the tables keep statistics; else none
   Floats dense_gradient{};
   std::uint32_t examples = 0;
   std::vector<Seen> seen{};       ///< of each table, then of the dense one
@@ -31,6 +32,7 @@ struct Flight {
   void shape(ModelTables const& tables) {
     keys.resize(tables.sparse.size());
     row_gradients.resize(tables.sparse.size());
+    show_click.resize(tables.sparse.size());
     seen.resize(tables.sparse.size() + 1);
   }
 
@@ -39,7 +41,8 @@ struct Flight {
       handles.push_back(client.push(*tables.dense, device.staging(dense_gradient), examples, seen.back()));
     }
     for (std::size_t t = 0; t < tables.sparse.size(); ++t) {
-      handles.push_back(client.push(tables.sparse[t], keys[t], device.staging(row_gradients[t]), examples, seen[t]));
+      handles.push_back(
+          client.push(tables.sparse[t], keys[t], device.staging(row_gradients[t]), examples, seen[t], show_click[t]));
     }
   }
 
@@ -87,6 +90,8 @@ void merge(std::span<Flight<DeviceChoice>* const> parts, MergeRules const& rules
     device.resize(into.row_gradients[t], into.keys[t].size() * dim);
     auto const sums = device.staging(into.row_gradients[t]);
     std::fill(sums.begin(), sums.end(), 0.0F);
+    auto& counts = into.show_click[t];
+    counts.assign(tables.statistics ? into.keys[t].size() * 2 : 0, 0.0F);
     std::size_t at = 0;
     for (auto* const part : parts) {
       auto const weight = share(*part, rules.sum_rows);
@@ -94,6 +99,9 @@ void merge(std::span<Flight<DeviceChoice>* const> parts, MergeRules const& rules
       for (std::size_t i = 0; i < part->keys[t].size(); ++i, ++at) {
         auto* const to = sums.data() + index.index()[at] * dim;
         for (std::size_t k = 0; k < dim; ++k) to[k] += weight * *from++;
+        for (std::size_t k = 0; k < 2 && tables.statistics; ++k) {
+          counts[index.index()[at] * 2 + k] += part->show_click[t][i * 2 + k];
+        }
       }
     }
   }

@@ -26,6 +26,7 @@ struct Optimizers {
 struct ModelTables {
   std::vector<SparseRef> sparse{};
   std::optional<DenseRef> dense{};
+  bool statistics = false;  ///< pushes of rows bring shows and clicks
 
   [[nodiscard]] std::size_t dense_size() const { return dense ? dense->size : 0; }
 
@@ -35,7 +36,7 @@ struct ModelTables {
                                            std::uint64_t seed, StalenessBound const& staleness) {
     // A table that adds knows no rule: the trainers learn, each by itself.
     auto const rule = [&](Optimizer const& wanted) { return apply == ApplyRule::add ? Optimizer(adding) : wanted; };
-    ModelTables tables;
+    ModelTables tables{.statistics = rules.rows.statistics.kept};
     for (auto const& input : model.sparse_inputs()) {
       tables.sparse.push_back(client.declare(SparseSpec{.name = input.name,
                                                         .dim = input.dim,

@@ -176,6 +176,21 @@ class TrainerLane {
     for (std::size_t t = 0; t < tables_.sparse.size(); ++t) {
       inputs.index[t].build(model.keys(batch, t), gradients.keys[t]);
       device_.resize(inputs.rows[t], gradients.keys[t].size() * tables_.sparse[t].dim);
+      if (tables_.statistics) count(inputs, t, model, batch);
+    }
+  }
+
+  /// How often each distinct key was shown in the batch, and clicked as far as the model can tell.
+  template <class Model, class Batch>
+  void count(Inputs& inputs, std::size_t t, Model const& model, Batch const& batch) {
+    auto const index = inputs.index[t].index();
+    auto& counts = inputs.gradients.show_click[t];
+    counts.assign(inputs.gradients.keys[t].size() * 2, 0.0F);
+    for (auto const key : index) ++counts[key * 2];
+    if constexpr (can_tell_clicks<Model, Batch>) {
+      clicks_.assign(index.size(), 0.0F);
+      model.clicks(batch, t, std::span<float>(clicks_));
+      for (std::size_t i = 0; i < index.size(); ++i) counts[index[i] * 2 + 1] += clicks_[i];
     }
   }
 
@@ -230,6 +245,7 @@ class TrainerLane {
   MergeRules rules_;
   DeviceChoice device_;
   KeyIndex merge_index_;
+  std::vector<float> clicks_;
   std::vector<Floats> rows_, row_gradients_;  ///< one for every key of the batch
   std::vector<Flight<DeviceChoice>> spares_;
   Inputs now_, ahead_;

@@ -30,6 +30,7 @@ struct CtrDnn {
   [[nodiscard]] std::vector<SparseInput> sparse_inputs() const { return {{table, dim, init}}; }
   [[nodiscard]] std::vector<DensePart> dense_parts() const { return shape().parts(); }
   [[nodiscard]] std::span<Key const> keys(Batch const& batch, std::size_t) const { return batch.keys; }
+  void clicks(Batch const& batch, std::size_t, std::span<float> out) const { batch.labels_of_keys(out); }
 
   /// @throws Error config.contradiction or table.shape when batch or view do not fit
   double gradients(Batch const& batch, StepView const& view) {

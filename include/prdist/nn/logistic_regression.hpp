@@ -27,6 +27,7 @@ struct LogisticRegression {
     return {{"linear.w", dense, Initializer::zeros()}, {"linear.b", 1, Initializer::zeros()}};
   }
   [[nodiscard]] std::span<Key const> keys(Batch const& batch, std::size_t) const { return batch.keys; }
+  void clicks(Batch const& batch, std::size_t, std::span<float> out) const { batch.labels_of_keys(out); }
 
   /// @throws Error config.contradiction or table.shape when batch or view do not fit
   double gradients(Batch const& batch, StepView const& view) {

@@ -38,8 +38,10 @@ class CutCall {
   /// Whether a checkpoint is wanted and nobody has said yet that all have met.
   [[nodiscard]] bool wanted() const noexcept { return wanted_; }
 
-  /// This server is to end: every trainer is asked to wish for a last checkpoint.
+  /// This server, or a trainer that may have no more batches, is to end: every trainer is asked to wish for a last
+  /// checkpoint.
   void end_soon() { ending_ = true; }
+  [[nodiscard]] bool ending() const noexcept { return ending_; }
 
   /// Writes the wish into the header of an answer. Called for every answer: without a wish it costs one load.
   void tell(Header& header) const {

@@ -92,6 +92,8 @@ class Server : public std::enable_shared_from_this<Server> {
   void tick();
   /// Looks after the number of trainers of an elastic job.
   void watch_elastic(TimePoint now);
+  /// Asked to stop while trainers are missing and nothing was learned: there is nothing to wait for, or to save.
+  void end_before_training();
   void wait_for_expected(TimePoint now);
   [[nodiscard]] bool job_is_over() const;
   void end_if_over();
@@ -119,7 +121,8 @@ class Server : public std::enable_shared_from_this<Server> {
   std::mutex sessions_mutex_;
   std::vector<std::weak_ptr<detail::Session>> sessions_;
   std::atomic<bool> stopped_ = false;
-  std::atomic<bool> gave_up_ = false;    // of an elastic job: too few for too long
+  std::atomic<bool> gave_up_ = false;  // of an elastic job: too few for too long
+  std::atomic<bool> ended_early_ = false;
   std::optional<TimePoint> over_since_;  // these are the timer's alone
   std::optional<TimePoint> too_few_since_;
   Duration said_waiting_{0};

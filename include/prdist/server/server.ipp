@@ -87,7 +87,23 @@ PRDIST_DECL void Server::tick() {
   meetings_.tell_overdue(now);
   if (auto overdue = engine_.take_waiting(now); !overdue.empty()) tell_overdue(std::move(overdue));
   clocks_.overdue(now);
-  options_.elastic ? watch_elastic(now) : wait_for_expected(now);
+  if (options_.elastic) return watch_elastic(now);
+  if (call_.ending()) end_before_training();
+  if (!ended_early_) wait_for_expected(now);
+}
+
+PRDIST_DECL void Server::end_before_training() {
+  auto const expected = trainers_.expected();
+  auto const tables = catalog_.all();
+  if (expected.empty() ||
+      std::ranges::any_of(tables, [](auto const& it) { return it.second->versions->pushes() != 0; })) {
+    return;
+  }
+  Error const why(Errc::job_stopped, "server ", options_.index, ": the job was asked to stop before trainers ",
+                  list_of(expected), " of ", options_.trainers, " had come: nothing was trained");
+  if (!ended_early_.exchange(true)) log(Level::info, why.message());
+  meetings_.fail(why);
+  end_if_over();
 }
 
 PRDIST_DECL void Server::watch_elastic(TimePoint now) {
@@ -181,6 +197,7 @@ PRDIST_DECL Error Server::lost_error(std::string_view waiting_for) const {
 }
 
 PRDIST_DECL void Server::on_lost(std::uint32_t trainer, Error const& why) {
+  if (ended_early_) return;  // it was told to go
   log(Level::error, "server ", options_.index, ": trainer ", trainer, " is lost: ", why.what(),
       why.code() == Errc::transport_closed ? " before stop_worker(): see its log" : "");
   // One of its connections is enough to lose it: nothing may come on the others any more.
@@ -206,7 +223,7 @@ PRDIST_DECL void Server::hand_over(std::uint32_t trainer) {
 }
 
 PRDIST_DECL bool Server::job_is_over() const {
-  return trainers_.over() || (options_.elastic && StopSignal::requested() && trainers_.here().empty());
+  return ended_early_ || trainers_.over() || (options_.elastic && StopSignal::requested() && trainers_.here().empty());
 }
 
 PRDIST_DECL void Server::end_if_over() {
@@ -223,6 +240,7 @@ PRDIST_DECL int Server::wait() {
   while (!runtime_.wait(over_, runtime_.now() + std::chrono::hours(1))) {
   }
   if (stopped_) return 143;
+  if (ended_early_) return StopSignal::exit_code();
   auto const lost = trainers_.lost();
   if (gave_up_) return exit_code(Errc::job_deadline);
   if (options_.elastic) {

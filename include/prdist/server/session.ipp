@@ -53,6 +53,7 @@ class Session final : public SessionJob {
       case Kind::clock: return on_clock(header);
       case Kind::pull_changed: return on_pull_changed(header);
       case Kind::shrink: return apply(header, Shrink{header.table, static_cast<std::uint32_t>(header.offset)});
+      case Kind::ping: return on_ping(header);
       default: return reply(header);
     }
   }

@@ -77,6 +77,11 @@ class SessionJob : public SessionBase {
     reply(header);
   }
 
+  void on_ping(Header const& header) {
+    if ((header.flags & flag_stop) != 0 && !server_.options_.elastic) server_.call_.end_soon();
+    reply(header);
+  }
+
   /// Of thread `offset` of `weight` threads: it has finished `count` steps, and may be `table` ahead.
   void on_clock(Header const& header) {
     auto const lane = static_cast<std::uint32_t>(header.offset);

@@ -279,6 +279,8 @@ class Client {
   std::vector<std::shared_ptr<detail::Link>> links_;  ///< server by server, one for each of its ports
   std::atomic<std::uint64_t> next_request_ = 1;
   std::shared_ptr<Life> life_ = std::make_shared<Life>();
+  TimePoint pinged_{};  // by ping() alone, as the next
+  bool said_stop_ = false;
   std::atomic<bool> left_ = false;
   mutable std::mutex declared_mutex_;
   std::vector<AnySpec> declared_;

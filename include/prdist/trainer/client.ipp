@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include <prdist/core/stop_signal.hpp>
 #include <prdist/table/row_merger.hpp>
 #include <prdist/trainer/client.hpp>
 #include <prdist/trainer/link.ipp>
@@ -81,6 +82,10 @@ PRDIST_DECL void Client::connect() {
     auto const not_ready = greet_servers(deadline);
     if (not_ready.empty()) break;
     auto const now = runtime_.now();
+    if (StopSignal::requested()) {
+      throw Error(Errc::job_stopped, "worker ", options_.trainer, ": asked to stop while it waited for ",
+                  not_ready.size(), " of ", server_count(), " servers: nothing was trained");
+    }
     if (now >= deadline) {
       std::string list;
       for (auto const& [link, why] : not_ready) list += concat(list.empty() ? "" : "; ", why.message());
@@ -102,6 +107,7 @@ PRDIST_DECL void Client::connect() {
   }
   log(Level::info, "Communicator start");
   log(Level::info, "init rpc client with trainer_id ", options_.trainer);
+  pinged_ = runtime_.now();
   ping();
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include <prdist/core/stop_signal.hpp>
 #include <prdist/trainer/client.hpp>
 #include <prdist/trainer/link.ipp>
 #include <prdist/wire/work_state.hpp>
@@ -100,13 +101,22 @@ PRDIST_DECL std::shared_ptr<Histogram const> Client::staleness(TableId table) co
 
 PRDIST_DECL void Client::ping() {
   // A sign of life while the trainer computes; a server that does not answer is noticed by the next call's deadline.
-  runtime_.after(options_.ping_every, [this, life = life_] {
+  // It also says that this process was asked to stop, and that at once: one that has no more batches and waits for the
+  // others cannot wish for a last checkpoint itself. (A trainer of an elastic job is asked to leave alone.)
+  constexpr Duration look_every = std::chrono::milliseconds(250);
+  runtime_.after(std::min(options_.ping_every, look_every), [this, life = life_] {
     std::lock_guard const lock(life->mutex);
     if (life->ended) return;
-    auto const operation = std::make_shared<detail::Operation>("a ping", runtime_.now() + options_.deadline);
-    for (std::size_t i = 0; i < links_.size(); ++i) operation->add(static_cast<std::uint32_t>(i));
-    for (std::size_t i = 0; i < links_.size(); ++i) send(i, operation, Header{}, {});
-    operation->seal();
+    auto const now = runtime_.now();
+    bool const stop = StopSignal::requested() && !options_.elastic;
+    if (now - pinged_ >= options_.ping_every || (stop && !said_stop_)) {
+      pinged_ = now;
+      said_stop_ = stop;
+      auto const operation = std::make_shared<detail::Operation>("a ping", now + options_.deadline);
+      for (std::size_t i = 0; i < links_.size(); ++i) operation->add(static_cast<std::uint32_t>(i));
+      for (std::size_t i = 0; i < links_.size(); ++i) send(i, operation, Header{.flags = stop ? flag_stop : 0}, {});
+      operation->seal();
+    }
     ping();
   });
 }

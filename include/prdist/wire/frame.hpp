@@ -65,7 +65,7 @@ inline constexpr std::uint32_t flag_forgotten = 8;
 inline constexpr std::uint32_t flag_training = 16;
 
 /// Of Kind::ask_cut, and of an answer that tells of a wanted checkpoint: training is to end with it. Of Kind::leave:
-/// the trainer goes before the work is finished.
+/// the trainer goes before the work is finished. Of Kind::ping: the trainer was asked to stop.
 inline constexpr std::uint32_t flag_stop = 32;
 
 /// Of an answer: the last checkpoint has been made, and those who trained have stopped.
