@@ -52,6 +52,8 @@ prdist_component(prdist
     include/prdist/data.hpp
     include/prdist/data/batch.hpp
     include/prdist/data/counter_random.hpp
+    include/prdist/data/deal.hpp
+    include/prdist/data/epoch_order.hpp
     include/prdist/data/line_reader.hpp
     include/prdist/data/metrics.hpp
     include/prdist/data/npy.hpp

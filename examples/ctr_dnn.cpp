@@ -455,21 +455,21 @@ int train_fleet(Settings const& settings, StrategyChoice strategy, Model model) 
   }
   if (checkpoints) checkpoints->save(training.state());
   int code = 0;
-  if (fleet.is_first_worker()) {
+  try {
     auto const seconds = now() - start;
-    auto const examples = settings.rows != 0 ? static_cast<double>(settings.rows * settings.epochs)
-                                             : static_cast<double>(training.examples() * roles.workers);
-    try {
+    std::vector<double> const own{static_cast<double>(training.examples())};
+    auto const examples = fleet.all_reduce(own, Reduce::sum, "examples")[0];
+    if (fleet.is_first_worker()) {
       write_result(
           settings, StrategyChoice::name, concat(", ", roles.servers.size(), " servers, ", roles.workers, " workers"),
           examples, seconds,
           evaluate(settings, [&](Batch const& batch, std::span<float> out) { optimizer.predict(model, batch, out); }));
       if (!settings.export_path.empty()) fleet.save_inference_model(settings.export_path);
-    } catch (Error const& error) {
-      if (error.code() != Errc::job_stopped) throw;
-      log(Level::info, error.message());
-      code = StopSignal::exit_code();
     }
+  } catch (Error const& error) {
+    if (error.code() != Errc::job_stopped) throw;
+    log(Level::info, error.message());
+    code = StopSignal::exit_code();
   }
   fleet.stop_worker();
   return code;

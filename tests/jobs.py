@@ -240,6 +240,36 @@ def resumed(strategy, *more):
         expect(abs(aucs[0] - aucs[1]) < 0.05, str(aucs))
 
 
+def dealt(strategy, *more):
+    """Stopped by SIGTERM and resumed with three workers, stopped again and resumed with one: every row once per epoch."""
+    rows, epochs = 4000, 30
+    plant(rows, files=7)
+    common = ["ctr_dnn", "--train", "data/train", "--test", "data/test", "--strategy", strategy, "--hidden", "16",
+              "--batch_size", "32", "--epochs", str(epochs), *more]
+    code, output = finish(start(*common, "--result", "alone.json"))
+    expect(code == 0, output)
+    examples, saved = [], []
+    for workers in [2, 3]:
+        job = start(*common, "--save_dir", "ckpt", "--save_interval", "15", "--resume", trainers=workers)
+        pid_of("workerlog.0", "checkpoint .*pass-%05d" % (saved[-1] + 1 if saved else 0), job)
+        job.send_signal(signal.SIGTERM)
+        code, output = finish(job)
+        expect(code == 143, output)
+        saved.append(max(int(name.removeprefix("pass-")) for name in os.listdir(os.path.join(WORK, "ckpt"))))
+        examples += [int(re.findall(r"trained on (\d+) examples", log(f"workerlog.{i}"))[-1]) for i in range(workers)]
+    expect("what 2 workers had left of the data is dealt out to 3" in log("workerlog.0"), output)
+    expect(0 < min(examples[:2]) and sum(examples) < rows * epochs, str(examples) + output)
+    code, output = finish(start(*common, "--save_dir", "ckpt", "--resume", "--result", "dealt.json", trainers=1))
+    expect(code == 0 and "what 3 workers had left of the data is dealt out to 1" in log("workerlog.0"), output)
+    results = []
+    for name in ["alone.json", "dealt.json"]:
+        with open(os.path.join(WORK, name), encoding="utf-8") as file:
+            results.append(json.load(file))
+    expect(results[0]["examples"] == rows * epochs, str(results))
+    expect(sum(examples) + results[1]["examples"] == rows * epochs, str(examples) + str(results))
+    expect(abs(results[0]["auc"] - results[1]["auc"]) < 0.05, str(results))
+
+
 def ssp_saves():
     """Who waits for a slower one's clock comes to the checkpoints all the same."""
     plant()
@@ -468,6 +498,8 @@ CASES = {
     "resumed_async": lambda: resumed("async", "--threads", "2"),
     "resumed_ssp": lambda: resumed("ssp", "--staleness", "1"),
     "resumed_geo": lambda: resumed("geo", "--k_steps", "4"),
+    "dealt_sync": lambda: dealt("sync"),
+    "dealt_async": lambda: dealt("async", "--threads", "2"),
     "nothing_to_resume_to": nothing_to_resume_to,
     "ssp_saves": ssp_saves,
     "uneven_async": lambda: uneven("--strategy", "async"),

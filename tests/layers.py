@@ -27,7 +27,7 @@ MAY_INCLUDE = {
     "device": "core concepts wire optim",
     "server": "core concepts wire table optim checkpoint",
     "trainer": "core concepts wire table optim",
-    "fleet": "core concepts wire table optim checkpoint data/position.hpp server trainer strategy transport device/cpu.hpp data/split_files.hpp",
+    "fleet": "core concepts wire table optim checkpoint data/position.hpp data/deal.hpp server trainer strategy transport device/cpu.hpp data/split_files.hpp",
     "data": "core",
     # A single process cuts dense weights as the servers do, for rules that look at a whole range.
     "nn": "core concepts table/spec.hpp table/initializer.hpp table/placement.hpp optim data",

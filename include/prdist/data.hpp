@@ -3,6 +3,7 @@
 #pragma once
 
 #include <prdist/data/batch.hpp>
+#include <prdist/data/deal.hpp>
 #include <prdist/data/metrics.hpp>
 #include <prdist/data/npy.hpp>
 #include <prdist/data/position.hpp>

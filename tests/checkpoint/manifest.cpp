@@ -31,9 +31,23 @@ Manifest whole() {
                                      .taken = 0,
                                      .rows = 89,
                                      .skipped = 1,
-                                     .source = ~std::uint64_t{0}},
+                                     .source = ~std::uint64_t{0},
+                                     .files = std::vector<std::string>{"train/part-000", "train/\"part\"-001"},
+                                     .shuffle = 17},
                         .program = R"({"auc":7.5E-1,"days":[1,2]})"},
-                       {.index = 1}};
+                       {.index = 1},
+                       {.index = 2,
+                        .position = {.epoch = 3,
+                                     .files = std::vector<std::string>{},
+                                     .rest = std::vector<DataPiece>{{.epoch = 2,
+                                                                     .name = "train/part-007",
+                                                                     .number = 5,
+                                                                     .file_size = 70,
+                                                                     .offset = 7,
+                                                                     .line = 6,
+                                                                     .taken = 4},
+                                                                    {.epoch = 3, .name = "x"}}}},
+                       {.index = 3, .position = {.rest = std::vector<DataPiece>{}}}};
   return manifest;
 }
 
@@ -100,6 +114,9 @@ TEST(Manifest, WhatIsWrongIsNamedByFileAndPath) {
   expect("\"name\": \"part-001\"", "\"name\": \"../../x\"", "parts[1].name is not part-001");
   expect("\"fedcba9876543210\"", "\"0xdcba9876543210\"", "parts[0].checksum is not 16 hexadecimal digits");
   expect("\"offset\": 12345,", "", "trainers[0].position.offset is missing");
+  expect("\"number\": 5,", "", "trainers[2].position.rest[0].number is missing");
+  expect("\"train/part-000\",", "8,", "trainers[0].position.files[0] is not a text");
+  expect("\"shuffle\": 17", "\"shuffle\": -1", "trainers[0].position.shuffle is not a whole number in range");
   expect("\"dim\": 2,", "", "tables[0].spec is no declaration, table 'embedding'.dim is missing");
   expect("\"part-001\",\n      \"server\": 1", "\"part-000\",\n      \"server\": 0",
          "parts[1].server stands in two parts");

@@ -7,9 +7,12 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include <prdist/checkpoint/directory.hpp>
 #include <prdist/checkpoint/part_reader.hpp>
+#include <prdist/checkpoint/pending.hpp>
+#include <prdist/data/slot_reader.hpp>
 #include <prdist/strategy/sync.hpp>
 
 #include "../support/cluster.hpp"
@@ -327,13 +330,17 @@ TEST_F(Checkpoints, AllDamagedAreAnErrorAndNoNewBeginning) {
   EXPECT_TRUE(holds(error.what(), "has checkpoints and none of them can be loaded"));
 }
 
-TEST_F(Checkpoints, AnotherNumberOfWorkersIsRefused) {
+TEST_F(Checkpoints, AnotherNumberOfWorkersIsRefusedWhenTheirProgramsKeptSomething) {
   Job job;
   job.stop_at = 3;
   EXPECT_TRUE(run<Async>(job).stopped);
   job.stop_at.reset();
   job.workers = 1;
-  EXPECT_TRUE(holds(thrown([&] { run<Async>(job); }).what(), "had 2 workers, this one has 1"));
+  EXPECT_EQ(
+      thrown([&] { run<Async>(job); }).what(),
+      concat("prdist[config.contradiction] ", directory,
+             ": the job that saved pass-00000 had 2 workers, this one has 1, and what the program of worker 0 kept "
+             "for itself cannot be dealt out: start as many, or load the weights alone with Fleet::load()"));
 }
 
 TEST_F(Checkpoints, ThatCannotBeWrittenDoNotStopTheTraining) {
@@ -374,6 +381,234 @@ TEST_F(Checkpoints, OfAnotherProgramAreRefusedByName) {
   auto const error = thrown([&] { run<Async>(job); });
   EXPECT_TRUE(holds(error.what(), "cannot be loaded: ")) << error.what();
   EXPECT_TRUE(holds(error.what(), "sgd")) << error.what();
+}
+
+/// Jobs that read files, and go on with another number of workers. Every row has a key of its own, and adds 1 to it: in
+/// the end the servers know how often each row was trained.
+class DealtCheckpoints : public Checkpoints {
+ protected:
+  static constexpr std::uint64_t epochs = 3;
+
+  void SetUp() override {
+    Checkpoints::SetUp();
+    plant({40, 3, 25, 0, 31, 18});
+  }
+
+  void plant(std::vector<std::size_t> const& rows) {
+    files_.clear();
+    rows_ = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      files_.push_back((folder / concat("part-", i)).native());
+      std::ofstream file(files_.back());
+      for (std::size_t row = 0; row < rows[i]; ++row) file << "click:0 a:" << ++rows_ << '\n';
+    }
+  }
+
+  struct Life {
+    std::uint32_t workers = 2;
+    std::optional<std::uint64_t> stop_at{};  ///< the step of worker 0 behind which it asks for the end
+    CheckpointOptions options{};
+    bool keeps_quiet = false;  ///< about where it stands
+    std::function<void()> begun = [] {};
+  };
+
+  struct Trained {
+    std::map<std::uint32_t, std::uint64_t> rows{};  ///< by each worker, in this life
+    std::vector<float> times{};                     ///< each row was trained, as the servers have it
+    bool stopped = false;
+  };
+
+  template <class StrategyChoice>
+  Trained live(Life const& life) {
+    constexpr bool in_step = StrategyChoice::apply == ApplyRule::gather;
+    Trained trained;
+    std::mutex mutex;
+    auto checkpoint_options = life.options;
+    checkpoint_options.directory = directory;
+    spawn<Strategy<StrategyChoice>, Transport<Memory>>(2, life.workers, quick_options(), [&](auto& fleet) {
+      fleet.init_worker();
+      auto& client = fleet.client();
+      auto const own = fleet.roles().index;
+      auto const table = client.declare(SparseSpec{.name = "rows",
+                                                   .dim = 1,
+                                                   .optimizer = Sgd{.rate = 1},
+                                                   .init = Initializer::zeros(),
+                                                   .apply = StrategyChoice::apply});
+      Checkpointer checkpoints(client, checkpoint_options, StrategyChoice::name, in_step, [] {});
+      SlotReader reader(fleet.split_files(files_),
+                        {.format = {.label = "click", .dense = {}, .sparse = {"a"}}, .batch_size = 4, .shuffle = 7});
+      std::uint64_t epoch = 0;
+      if (auto const state = checkpoints.resume(); state && !life.keeps_quiet) {
+        reader.resume(state->position);
+        epoch = state->position.epoch;
+      }
+      auto const state = [&] { return life.keeps_quiet ? WorkerState{} : WorkerState{reader.position()}; };
+      client.barrier("start");
+      if (own == 0) life.begun();
+      bool stopped = false, asked = false;
+      std::uint64_t rows = 0, steps = 0;
+      Batch batch;
+      while (!stopped && epoch < epochs) {
+        if (!reader.next(batch)) {
+          reader.start_epoch(++epoch);
+          continue;
+        }
+        if (life.stop_at && !asked && steps >= *life.stop_at + (own == 0 ? 0 : 6)) {
+          asked = true;
+          client.ask_cut(in_step ? checkpoints.step() + 1 : 0, true);
+        }
+        // The mean of all workers' parts is applied in step, the sum otherwise.
+        auto const share = in_step ? static_cast<float>(life.workers) : 1.0F;
+        client.push(table, batch.keys, std::vector<float>(batch.size(), -share)).wait();
+        rows += batch.size();
+        ++steps;
+        stopped = checkpoints.between_steps(state) == Next::stop;
+      }
+      if (!stopped) checkpoints.finish(state());
+      client.barrier("end");
+      if (!stopped && !checkpoints.stopped()) checkpoints.save(state());
+      std::lock_guard const lock(mutex);
+      trained.rows[own] = rows;
+      trained.stopped = trained.stopped || stopped;
+      if (own == 0) {
+        std::vector<Key> all(rows_);
+        std::iota(all.begin(), all.end(), Key{1});
+        trained.times.resize(rows_);
+        client.pull(table, all, trained.times).wait();
+      }
+      fleet.stop_worker();
+    });
+    return trained;
+  }
+
+  void expect_every_row_once_per_epoch(Trained const& last) const {
+    EXPECT_EQ(last.times, std::vector<float>(rows_, static_cast<float>(epochs)));
+  }
+
+  std::vector<std::string> files_;
+  std::size_t rows_ = 0;
+};
+
+TEST_F(DealtCheckpoints, EveryRowIsTrainedOnceThoughTheNumberOfWorkersChanges) {
+  std::vector<std::uint32_t> const numbers{2, 3, 1, 5, 5, 2};
+  std::uint64_t rows = 0;
+  for (auto const workers : numbers) {
+    auto const life = live<Async>({.workers = workers, .stop_at = 4});
+    EXPECT_TRUE(life.stopped);
+    for (auto const& [worker, count] : life.rows) rows += count;
+  }
+  auto const last = live<Async>({.workers = 4});
+  EXPECT_FALSE(last.stopped);
+  for (auto const& [worker, count] : last.rows) rows += count;
+  EXPECT_EQ(rows, rows_ * epochs);
+  expect_every_row_once_per_epoch(last);
+  // All is done: whoever comes now has nothing to do.
+  auto const again = live<Async>({.workers = 3});
+  for (auto const& [worker, count] : again.rows) EXPECT_EQ(count, 0U) << "worker " << worker;
+}
+
+TEST_F(DealtCheckpoints, AlsoInStepAndWithMoreWorkersThanFilesAreLeft) {
+  std::uint64_t rows = 0;
+  auto const add = [&](Trained const& life) {
+    for (auto const& [worker, count] : life.rows) rows += count;
+  };
+  add(live<Sync>({.workers = 3, .stop_at = 5}));
+  EXPECT_LT(rows, rows_ * epochs);
+  add(live<Sync>({.workers = 1, .stop_at = 5}));
+  add(live<Sync>({.workers = 9, .stop_at = 2}));
+  add(live<Sync>({.workers = 2}));
+  EXPECT_EQ(rows, rows_ * epochs);
+}
+
+TEST_F(DealtCheckpoints, WhatWasTrainedBehindTheCheckpointIsTrainedAgain) {
+  // As when a machine is lost: the newest one on the disk is not the last moment.
+  EXPECT_TRUE(live<Async>({.workers = 3, .stop_at = 30, .options = {.every = 5, .keep = 100}}).stopped);
+  auto newest = latest(directory).value().manifest.pass;
+  ASSERT_GE(newest, 2U);
+  for (; newest > 1; --newest) fs::remove_all(concat(directory, '/', pass_name(newest)));
+  expect_every_row_once_per_epoch(live<Async>({.workers = 2}));
+}
+
+TEST_F(DealtCheckpoints, NeverGoBackInTheirStep) {
+  plant({1, 90});
+  (void)live<Async>({.options = {.every = 5, .keep = 100}});
+  std::uint64_t step = 0;
+  for (auto const pass : passes_in(directory)) {
+    auto const now = open_checkpoint(concat(directory, '/', pass_name(pass))).manifest.step;
+    EXPECT_GE(now, step) << pass_name(pass);
+    step = now;
+  }
+  EXPECT_EQ(step, 69U) << "of the worker that had more: three epochs of 23 batches";
+}
+
+TEST_F(DealtCheckpoints, WithoutTheNamesOfFilesNeedAsManyWorkers) {
+  EXPECT_TRUE(live<Async>({.stop_at = 3}).stopped);
+  // As written before there were any.
+  auto const path = concat(directory, "/pass-00000");
+  auto checkpoint = open_checkpoint(path);
+  for (auto& trainer : checkpoint.manifest.trainers) {
+    trainer.position.files.reset();
+    trainer.position.shuffle.reset();
+  }
+  {
+    fs::remove_all(concat(directory, "/pass-00001"));
+    PendingCheckpoint pending(directory, 1, "test");
+    for (auto const& part : checkpoint.manifest.parts) {
+      fs::copy_file(concat(path, '/', part.name), concat(pending.path(), '/', part.name));
+    }
+    checkpoint.manifest.pass = 1;
+    (void)pending.commit(checkpoint.manifest);
+  }
+  EXPECT_EQ(
+      thrown([&] { (void)live<Async>({.workers = 1}); }).what(),
+      concat("prdist[config.contradiction] ", directory,
+             ": the job that saved pass-00001 had 2 workers, this one has 1, and it is not known which files worker "
+             "0 had, so nobody can go on for it: start as many, or load the weights alone with Fleet::load()"));
+  expect_every_row_once_per_epoch(live<Async>({}));
+}
+
+TEST_F(DealtCheckpoints, DoWithoutNamesThatAreTooMany) {
+  auto name = files_[0];
+  while (name.size() < 100) name.insert(name.rfind('/'), "/.");  // the same file
+  std::vector<std::string> const names(100'000, name);
+  for (std::size_t const count : {names.size() / 2, names.size()}) {
+    fs::remove_all(directory);
+    spawn<Strategy<Async>, Transport<Memory>>(1, 1, quick_options(), [&](auto& fleet) {
+      fleet.init_worker();
+      Checkpointer checkpoints(fleet.client(), {.directory = directory}, "async", false, [] {});
+      WorkerState state{{.epoch = 3, .source = 1}};
+      state.position.files.emplace(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count));
+      checkpoints.finish(state);
+      checkpoints.save(state);
+      fleet.stop_worker();
+    });
+    auto const position = latest(directory).value().manifest.trainers.at(0).position;
+    EXPECT_EQ(position.epoch, 3U);
+    EXPECT_EQ(position.files ? position.files->size() : 0, count == names.size() ? 0 : count);
+    if (count == names.size()) continue;
+    // And who resumes hears of all that were kept.
+    spawn<Strategy<Async>, Transport<Memory>>(1, 2, quick_options(), [&](auto& fleet) {
+      fleet.init_worker();
+      Checkpointer checkpoints(fleet.client(), {.directory = directory}, "async", false, [] {});
+      auto const resumed = checkpoints.resume();
+      EXPECT_TRUE(resumed && resumed->position.epoch == 3 && resumed->position.files->size() == count);
+      fleet.stop_worker();
+    });
+  }
+}
+
+TEST_F(DealtCheckpoints, OfAProgramThatSaysNothingGoOnWithAnyNumberOfWorkers) {
+  EXPECT_TRUE(live<Async>({.stop_at = 3, .keeps_quiet = true}).stopped);
+  EXPECT_FALSE(live<Async>({.workers = 3, .keeps_quiet = true}).stopped);
+}
+
+TEST_F(DealtCheckpoints, AFileThatIsGoneIsMissedBeforeAnythingIsTrained) {
+  EXPECT_TRUE(live<Async>({.stop_at = 1}).stopped);
+  fs::remove(files_.back());
+  bool begun = false;
+  auto const error = thrown([&] { (void)live<Async>({.workers = 1, .begun = [&] { begun = true; }}); });
+  EXPECT_TRUE(holds(error.what(), concat(files_.back(), ", a file of the job that was stopped, No such file")));
+  EXPECT_FALSE(begun);
 }
 
 }  // namespace

@@ -35,6 +35,12 @@ class JsonPlace {
     return {*found, file_, std::move(path)};
   }
 
+  /// Whether it is there to be asked for.
+  [[nodiscard]] bool has(std::string_view name) const {
+    auto const* const object = value_->if_object();
+    return object != nullptr && object->contains(name);
+  }
+
   template <std::unsigned_integral Number>
   [[nodiscard]] Number number() const {
     boost::system::error_code error;
@@ -144,45 +150,87 @@ inline PartSummary read_part(JsonPlace const& from) {
   return part;
 }
 
-/// Every field of a position, for writing and for reading alike.
+/// Every field that says how far a file is read, for writing and for reading alike.
+template <class Place, class Visit>
+void place_fields(Place& place, Visit&& visit) {
+  visit("name", place.name);
+  visit("file_size", place.file_size);
+  visit("offset", place.offset);
+  visit("line", place.line);
+  visit("taken", place.taken);
+}
+
+/// Every field of a position that is always there.
 template <class Position, class Visit>
 void position_fields(Position& position, Visit&& visit) {
   visit("epoch", position.epoch);
   visit("file", position.file);
-  visit("name", position.name);
-  visit("file_size", position.file_size);
-  visit("offset", position.offset);
-  visit("line", position.line);
-  visit("taken", position.taken);
+  place_fields(position, visit);
   visit("rows", position.rows);
   visit("skipped", position.skipped);
   visit("source", position.source);
 }
 
+template <class Piece, class Visit>
+void piece_fields(Piece& piece, Visit&& visit) {
+  visit("epoch", piece.epoch);
+  visit("number", piece.number);
+  place_fields(piece, visit);
+}
+
+inline boost::json::object json_of(DataPosition const& position) {
+  boost::json::object out;
+  position_fields(position, [&](char const* name, auto const& value) { out[name] = value; });
+  if (position.shuffle) out["shuffle"] = *position.shuffle;
+  if (position.files) out["files"] = boost::json::array(position.files->begin(), position.files->end());
+  if (position.rest) {
+    auto& rest = out["rest"].emplace_array();
+    for (auto const& piece : *position.rest) {
+      auto& each = rest.emplace_back(boost::json::object()).get_object();
+      piece_fields(piece, [&](char const* name, auto const& value) { each[name] = value; });
+    }
+  }
+  return out;
+}
+
+inline DataPosition read_position(JsonPlace const& from) {
+  DataPosition position;
+  auto const reads = [](JsonPlace const& place) {
+    return [place](char const* name, auto& value) {
+      if constexpr (std::same_as<decltype(value), std::string&>) {
+        value = place[name].text();
+      } else {
+        value = place[name].template number<std::uint64_t>();
+      }
+    };
+  };
+  position_fields(position, reads(from));
+  if (from.has("shuffle")) position.shuffle = from["shuffle"].number<std::uint64_t>();
+  if (from.has("files")) {
+    position.files.emplace();
+    from["files"].for_each([&](JsonPlace const& file) { position.files->push_back(file.text()); });
+  }
+  if (from.has("rest")) {
+    position.rest.emplace();
+    from["rest"].for_each([&](JsonPlace const& piece) { piece_fields(position.rest->emplace_back(), reads(piece)); });
+  }
+  return position;
+}
+
 inline boost::json::object json_of(Manifest::Trainer const& trainer) {
-  boost::json::object position;
-  position_fields(trainer.position, [&](char const* name, auto const& value) { position[name] = value; });
   boost::system::error_code error;
   auto program = boost::json::parse(trainer.program, error);
   if (error) {
     throw Error(Errc::config_invalid, "what the program of trainer ", trainer.index, " keeps is not JSON, ",
                 error.message(), ": give one JSON value, or null");
   }
-  return {{"trainer", trainer.index}, {"position", std::move(position)}, {"program", std::move(program)}};
+  return {{"trainer", trainer.index}, {"position", json_of(trainer.position)}, {"program", std::move(program)}};
 }
 
 inline Manifest::Trainer read_trainer(JsonPlace const& from) {
-  Manifest::Trainer trainer{.index = from["trainer"].number<std::uint32_t>()};
-  auto const place = from["position"];
-  position_fields(trainer.position, [&](char const* name, auto& value) {
-    if constexpr (std::same_as<decltype(value), std::string&>) {
-      value = place[name].text();
-    } else {
-      value = place[name].number<std::uint64_t>();
-    }
-  });
-  trainer.program = boost::json::serialize(from["program"].value());
-  return trainer;
+  return {.index = from["trainer"].number<std::uint32_t>(),
+          .position = read_position(from["position"]),
+          .program = boost::json::serialize(from["program"].value())};
 }
 
 inline Manifest::Table read_table(JsonPlace const& from) {

@@ -5,9 +5,10 @@
 //   for (auto const& batch : reader) trainer.step(batch);     // one epoch; again for the next
 //
 // A batch may take rows from two files; only the last one of an epoch may be short. Between two batches position()
-// says where the reader stands, and resume() goes on from there, in another process too.
+// says where the reader stands, and resume() goes on from there, in another process too, or in several (data/deal.hpp).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,7 +23,7 @@
 #include <prdist/core/hash.hpp>
 #include <prdist/core/log.hpp>
 #include <prdist/data/batch.hpp>
-#include <prdist/data/counter_random.hpp>
+#include <prdist/data/epoch_order.hpp>
 #include <prdist/data/line_reader.hpp>
 #include <prdist/data/position.hpp>
 #include <prdist/data/slot_format.hpp>
@@ -69,43 +70,42 @@ class SlotReader {
     parser_.shape(file_rows_);
     order_.clear();
     taken_ = 0;
-    if (options_.shuffle) {
-      file_order_ = random_order(files_.size(), random());
-    } else {
-      file_order_ = {};
-    }
+    file_order_ = file_order(files_.size(), options_.shuffle, epoch_);
+    rest_.reset();
     finished_ = false;
     resumed_ = false;
   }
 
-  /// Where the rows of the next batch begin. Cheap.
+  /// Where the rows of the next batch begin. It costs as much as a copy of the files' names.
   [[nodiscard]] DataPosition position() const {
-    DataPosition at{.epoch = epoch_, .file = opened_, .rows = counts_.rows, .skipped = counts_.skipped};
-    at.source = source();
-    if (opened_ > 0) {
-      at.name = lines_.path();
-      at.file_size = lines_.file_size();
-    }
-    if (options_.shuffle) {
-      at.taken = taken_;
-    } else {
-      at.offset = lines_.offset();
-      at.line = lines_.lines();
+    DataPosition at{.epoch = epoch_, .rows = counts_.rows, .skipped = counts_.skipped, .source = source()};
+    at.files = files_;
+    at.shuffle = options_.shuffle;
+    auto const fill = [&](auto& place) {
+      place.name = lines_.path();
+      place.file_size = lines_.file_size();
+      place.offset = options_.shuffle ? 0 : lines_.offset();
+      place.line = options_.shuffle ? 0 : lines_.lines();
+      place.taken = taken_;
+    };
+    if (rest_) {
+      auto const first = static_cast<std::ptrdiff_t>(opened_ - (opened_ > 0 && !finished_ ? 1 : 0));
+      at.rest.emplace(rest_->begin() + first, rest_->end());
+      if (opened_ > 0 && !finished_) fill(at.rest->front());
+    } else if (opened_ > 0) {
+      at.file = opened_;
+      fill(at);
     }
     return at;
   }
 
-  /// Goes to where a reader of the same files stood: what comes next is exactly what that one had not delivered. The
-  /// size of batches may differ. The loop over this reader that begins next finishes the epoch.
+  /// Goes to where a reader of the same files stood, or to what deal() gave: what comes next is exactly what was not
+  /// delivered. The size of batches may differ. The loop over this reader that begins next finishes the epoch.
   /// @throws Error data.position when the files are not the same any more; data.file when one cannot be read
   void resume(DataPosition const& at) {
     start_epoch(at.epoch);
     next_epoch_ = at.epoch + 1;
-    if (at.source != source()) {
-      throw Error(Errc::data_position, "the data, ", files_.size(),
-                  " files now, are another list or have another shuffle seed than when the position in '", at.name,
-                  "' was taken: give the same files and seed, or start without the position");
-    }
+    check_source(at);
     if (at.file > files_.size() || (at.file > 0 && name_of_begun(at.file) != at.name)) {
       throw Error(Errc::data_position, "file ", at.file, " of the data is not '", at.name,
                   "': the position is damaged, start without it");
@@ -114,25 +114,10 @@ class SlotReader {
     counts_.skipped = at.skipped;
     if (at.skipped > 0) counts_.first_skipped = "(it came before the run was resumed)";
     resumed_ = true;
-    if (at.file == 0) return;
-    opened_ = at.file - 1;
-    (void)open_next();
-    if (lines_.file_size() != at.file_size) {
-      throw Error(Errc::data_position, at.name, ", has ", lines_.file_size(), " bytes and had ", at.file_size,
-                  " when the position in it was taken: bring the old one back, or start without the position");
-    }
-    if (options_.shuffle) {
-      auto const counted = counts_;  // the file's broken lines are in the position already
-      shuffle_file();
-      counts_ = counted;
-      if (at.taken > order_.size()) {
-        throw Error(Errc::data_position, at.name, ", has ", order_.size(), " rows and ", at.taken,
-                    " were taken from it: bring the old one back, or start without the position");
-      }
-      taken_ = at.taken;
-    } else {
-      lines_.seek(at.offset, at.line);
-    }
+    rest_ = at.rest;
+    if (rest_ || at.file == 0) return;
+    opened_ = at.file;
+    open({at.epoch, at.name, at.file, at.file_size, at.offset, at.line, at.taken});
   }
 
   /// Fills `batch` with the next rows; false, and an empty batch, at the end of the epoch. After an error the
@@ -149,7 +134,7 @@ class SlotReader {
       }
     }
     counts_.rows += batch.size();
-    if (batch.empty() && !told_) tell();
+    if (batch.empty() && !told_ && !rest_) tell();
     return !batch.empty();
   }
 
@@ -183,18 +168,58 @@ class SlotReader {
   [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
 
  private:
-  [[nodiscard]] CounterRandom random() const { return CounterRandom(*options_.shuffle).fork(epoch_); }
-
   /// The next file in this epoch's order, or false.
   [[nodiscard]] bool open_next() {
-    if (opened_ == files_.size()) return false;
-    lines_.open(name_of_begun(++opened_));
+    if (opened_ == (rest_ ? rest_->size() : files_.size())) return false;
+    ++opened_;
+    open(rest_ ? (*rest_)[opened_ - 1] : DataPiece{.epoch = epoch_, .name = name_of_begun(opened_), .number = opened_});
     return true;
   }
 
+  /// Opens a file and goes to where its rows begin that are not done.
+  void open(DataPiece const& piece) {
+    lines_.open(piece.name);
+    bool const begun = piece.file_size > 0;
+    if (begun && lines_.file_size() != piece.file_size) {
+      throw Error(Errc::data_position, piece.name, ", has ", lines_.file_size(), " bytes and had ", piece.file_size,
+                  " when the position in it was taken: bring the old one back, or start without the position");
+    }
+    if (!options_.shuffle) {
+      if (begun) lines_.seek(piece.offset, piece.line);
+      return;
+    }
+    auto const counted = counts_;
+    read_rows();
+    order_ = row_order(file_rows_.size(), *options_.shuffle, piece.epoch, piece.number);
+    taken_ = 0;
+    if (!begun) return;
+    counts_ = counted;  // the file's broken lines are in the position already
+    if (piece.taken > order_.size()) {
+      throw Error(Errc::data_position, piece.name, ", has ", order_.size(), " rows and ", piece.taken,
+                  " were taken from it: bring the old one back, or start without the position");
+    }
+    taken_ = piece.taken;
+  }
+
   /// The name of the n-th file in this epoch's order, from 1.
-  [[nodiscard]] std::string const& name_of_begun(std::uint64_t n) const {
-    return files_[file_order_.empty() ? n - 1 : file_order_[n - 1]];
+  [[nodiscard]] std::string const& name_of_begun(std::uint64_t n) const { return files_[file_order_[n - 1]]; }
+
+  /// Whether this reader's files are those that the position is about. @throws Error data.position
+  void check_source(DataPosition const& at) const {
+    // What was dealt out knows the files of all readers: these are some of them.
+    bool const dealt = at.source == 0 && at.files;
+    if (dealt && at.shuffle == options_.shuffle) {
+      auto const known = [&](std::string const& file) { return std::ranges::binary_search(*at.files, file); };
+      auto const strange = std::ranges::find_if_not(files_, known);
+      if (strange == files_.end()) return;
+      throw Error(Errc::data_position, *strange, " is not one of the ", at.files->size(),
+                  " files of the job that was stopped: give the same files, or start without the position");
+    }
+    if (dealt || at.source != source()) {
+      throw Error(Errc::data_position, "the data, ", files_.size(),
+                  " files now, are another list or have another shuffle seed than when the position in '", at.name,
+                  "' was taken: give the same files and seed, or start without the position");
+    }
   }
 
   /// A number for the list of files and their order.
@@ -254,13 +279,12 @@ class SlotReader {
         finished_ = true;
         return;
       }
-      shuffle_file();
     }
     batch.append(file_rows_, order_[taken_++]);
   }
 
-  /// Reads the open file and decides the order of its rows.
-  void shuffle_file() {
+  /// All rows of the open file, to be handed out in another order.
+  void read_rows() {
     parser_.shape(file_rows_);
     for (Line line; lines_.next(line);) {
       add_line(line, file_rows_);
@@ -268,8 +292,6 @@ class SlotReader {
         throw Error(Errc::data_file, lines_.path(), ", too large to be shuffled in memory: split it into more files");
       }
     }
-    order_ = random_order(file_rows_.size(), random().fork(opened_));
-    taken_ = 0;
   }
 
   /// Once per reader, at the end of its first epoch: what a reader of logs should know about the data.
@@ -301,6 +323,7 @@ class SlotReader {
 
   std::uint64_t epoch_ = 0, next_epoch_ = 0;
   std::vector<std::uint32_t> file_order_;
+  std::optional<std::vector<DataPiece>> rest_;  // dealt: read instead of the epoch's files
   std::size_t opened_ = 0;
   bool finished_ = false, told_ = false, resumed_ = false;
   Batch file_rows_;  // shuffling only: the file being handed out, and the order of its rows

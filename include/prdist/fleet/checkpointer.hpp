@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <prdist/checkpoint/manifest.hpp>
 #include <prdist/core/decl.hpp>
@@ -62,9 +63,10 @@ class Checkpointer {
   /// Waits for a checkpoint that is being written.
   ~Checkpointer();
 
-  /// Loads the newest checkpoint into the servers and returns where this worker stood; nothing when there is none. All
-  /// workers call it, when their tables are declared. @throws Error checkpoint.*, table.mismatch,
-  /// config.contradiction when the job had another number of workers
+  /// Loads the newest checkpoint into the servers and returns where this worker stood; nothing when there is none. When
+  /// the job had another number of workers, what they had left is dealt out to those that are here, see data/deal.hpp.
+  /// All workers call it, when their tables are declared. @throws Error checkpoint.*, table.mismatch, data.position,
+  /// config.contradiction when there is another number of workers and their programs kept something for themselves
   [[nodiscard]] std::optional<WorkerState> resume();
 
   /// Call it between two steps. `state` is asked only when there is a checkpoint. As stepped(), due() and meet().
@@ -97,12 +99,15 @@ class Checkpointer {
   /// Whether one is still on its way to the disk.
   [[nodiscard]] bool writing() const;
 
-  /// Steps since the beginning, those before resume() included.
+  /// Steps since the beginning, those before resume() included, as the fastest worker has counted them.
   [[nodiscard]] std::uint64_t step() const noexcept { return step_; }
 
  private:
+  /// What this worker brings to a meeting: `word`, its step, and where it stands.
+  [[nodiscard]] std::string text_of(std::string_view word, WorkerState const& state);
   void start_writing(Texts const& texts);
-  void check_workers(Manifest const& manifest) const;
+  /// What each worker is to go on with. @throws Error when it cannot be told
+  [[nodiscard]] std::vector<Manifest::Trainer> deal_out(Manifest const& manifest) const;
   /// Waits for the one that is being written. @throws Error what went wrong
   void wait();
   /// As wait(), but only logs.
@@ -118,6 +123,7 @@ class Checkpointer {
   std::uint64_t met_at_ = 0;
   bool asked_to_stop_ = false;
   bool has_stopped_ = false;
+  bool warned_ = false;
   std::uint64_t written_ = 0;
   std::optional<CheckpointBase> base_;  // what the next one of changed rows builds on
   Descriptor lock_;

@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <future>
 #include <vector>
 
@@ -12,6 +14,8 @@
 #include <prdist/checkpoint/pending.hpp>
 #include <prdist/core/log.hpp>
 #include <prdist/core/stop_signal.hpp>
+#include <prdist/core/text.hpp>
+#include <prdist/data/deal.hpp>
 #include <prdist/fleet/checkpoint_steps.ipp>
 #include <prdist/fleet/checkpointer.hpp>
 
@@ -24,13 +28,30 @@ struct CheckpointWriting {
   std::future<CheckpointBase> base;
 };
 
-// The first line of what a worker brings to the meeting. One that has finished is remembered, and does no work. Some
-// may have heard of the wish before a stop was added to it: when one of them wants it, all stop.
-inline constexpr std::string_view training_line = "training\n", stopping_line = "stopping\n",
-                                  finished_line = "finished\n";
+// What a worker brings to the meeting begins with one of these and its step, in a line. One that has finished is
+// remembered, and does no work. Some may have heard of the wish before a stop was added to it: when one of them wants
+// it, all stop.
+inline constexpr std::string_view training_word = "training ", stopping_word = "stopping ", finished_word = "finished ";
 
-[[nodiscard]] inline std::string text_of(std::string_view line, std::uint32_t worker, WorkerState const& state) {
-  return concat(line, to_json(Manifest::Trainer{worker, state.position, state.program}));
+/// Bytes of files' names that the workers of a job may bring to a meeting, all together: far below what a message
+/// holds, as they come back with other things around them.
+inline constexpr std::size_t most_names = std::size_t{8} << 20;
+
+/// The step in the first line.
+[[nodiscard]] inline std::uint64_t step_in(std::string_view text) {
+  auto const line = text.substr(0, text.find('\n'));
+  std::uint64_t step = 0;
+  (void)parse_number(line.substr(line.find(' ') + 1), step);
+  return step;
+}
+
+/// @throws Error data.position
+[[nodiscard]] inline std::uint64_t size_of_file(std::string const& name) {
+  std::error_code failed;
+  auto const size = std::filesystem::file_size(name, failed);
+  if (!failed) return size;
+  throw Error(Errc::data_position, name, ", a file of the job that was stopped, ", failed.message(),
+              ": bring it back to where all workers see it, or load the weights alone with Fleet::load()");
 }
 
 [[nodiscard]] inline Error last_not_written(std::string_view why) {
@@ -63,10 +84,17 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
   if (client_.options().trainer == 0) {
     try {
       remove_leftovers(options_.directory);
-      auto const check = [this](Manifest const& manifest) { check_workers(manifest); };
-      if (auto const newest = detail::load_latest(client_, options_.directory, check, damaged_)) {
+      std::vector<Manifest::Trainer> workers;
+      auto const check = [&](Manifest const& manifest) { workers = deal_out(manifest); };
+      if (auto newest = detail::load_latest(client_, options_.directory, check, damaged_)) {
+        auto const before = newest->manifest.trainers.size();
+        newest->manifest.trainers = std::move(workers);
         text = concat("manifest\n", to_json(newest->manifest));
-        log(Level::info, "resumed from ", newest->path, ", step ", newest->manifest.step);
+        log(Level::info, "resumed from ", newest->path, ", step ", newest->manifest.step,
+            before == newest->manifest.trainers.size()
+                ? std::string()
+                : concat(": what ", before, " workers had left of the data is dealt out to ",
+                         client_.options().trainers));
       } else if (!passes_in(options_.directory).empty()) {
         throw Error(Errc::checkpoint_missing, options_.directory,
                     ", has checkpoints and none of them can be loaded, as said above: restore one, or train anew in "
@@ -90,18 +118,69 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
   // Weights alone, from a save that no worker stood for: all data from the beginning.
   if (manifest.trainers.empty()) return std::nullopt;
   for (auto const& trainer : manifest.trainers) {
-    if (trainer.index == client_.options().trainer) return WorkerState{trainer.position, trainer.program};
+    if (trainer.index != client_.options().trainer) continue;
+    WorkerState state{trainer.position, trainer.program};
+    if (state.position.source == 0 && state.position.files) {
+      state.position.files = manifest.trainers.front().position.files;  // dealt, see deal_out()
+    }
+    return state;
   }
   throw Error(Errc::checkpoint_damaged, options_.directory, ": ", pass_name(manifest.pass),
               " does not know where worker ", client_.options().trainer, " stood: load an older one");
 }
 
-PRDIST_DECL void Checkpointer::check_workers(Manifest const& manifest) const {
-  if (manifest.trainers.empty() || manifest.trainers.size() == client_.options().trainers) return;
-  throw Error(Errc::config_contradiction, options_.directory, ": the job that saved ", pass_name(manifest.pass),
-              " had ", manifest.trainers.size(), " workers, this one has ", client_.options().trainers,
-              ": their places in the data cannot be dealt out anew; start as many, or load the weights alone with "
-              "Fleet::load()");
+PRDIST_DECL std::vector<Manifest::Trainer> Checkpointer::deal_out(Manifest const& manifest) const {
+  auto const workers = client_.options().trainers;
+  if (manifest.trainers.empty() || manifest.trainers.size() == workers) {
+    auto same = manifest.trainers;
+    for (auto& trainer : same) trainer.position.files.reset();  // each knows its own
+    return same;
+  }
+  auto const refuse = [&](auto const&... why) {
+    throw Error(Errc::config_contradiction, options_.directory, ": the job that saved ", pass_name(manifest.pass),
+                " had ", manifest.trainers.size(), " workers, this one has ", workers, ", and ", why...,
+                ": start as many, or load the weights alone with Fleet::load()");
+  };
+  std::vector<DataPosition> positions;
+  for (auto const& trainer : manifest.trainers) {
+    if (trainer.program != "null") {
+      refuse("what the program of worker ", trainer.index, " kept for itself cannot be dealt out");
+    }
+    positions.push_back(trainer.position);
+  }
+  std::vector<DataPosition> dealt(workers);
+  // A program may read no data that has a position, and say nothing of it.
+  if (std::ranges::any_of(positions, [](auto const& position) { return position != DataPosition{}; })) {
+    for (auto const& trainer : manifest.trainers) {
+      if (!trainer.position.files) {
+        refuse("it is not known which files worker ", trainer.index, " had, so nobody can go on for it");
+      }
+    }
+    dealt = deal(positions, workers, detail::size_of_file);
+  }
+  std::vector<Manifest::Trainer> out;
+  for (std::uint32_t index = 0; index < workers; ++index) {
+    // All know the same files, and hear of them once.
+    if (index > 0 && dealt[index].files) dealt[index].files->clear();
+    out.push_back({.index = index, .position = std::move(dealt[index])});
+  }
+  return out;
+}
+
+PRDIST_DECL std::string Checkpointer::text_of(std::string_view word, WorkerState const& state) {
+  Manifest::Trainer trainer{client_.options().trainer, state.position, state.program};
+  std::size_t bytes = 0;
+  if (auto const& files = trainer.position.files) {
+    for (auto const& file : *files) bytes += file.size();
+  }
+  if (bytes > detail::most_names / client_.options().trainers) {
+    if (!std::exchange(warned_, true)) {
+      log(Level::warning, "the names of this worker's ", trainer.position.files->size(), " files have ", bytes,
+          " bytes, too many for a checkpoint: it can be resumed with as many workers only; use fewer, larger files");
+    }
+    trainer.position.files.reset();
+  }
+  return concat(word, step_, '\n', to_json(trainer));
 }
 
 PRDIST_DECL Next Checkpointer::between_steps(std::function<WorkerState()> const& state) {
@@ -129,13 +208,13 @@ PRDIST_DECL Next Checkpointer::meet(WorkerState const& state) {
   auto const own = client_.options().trainer;
   auto const name = concat("checkpoint ", wanted.number);
   settle_();
-  auto const line = wanted.stop ? detail::stopping_line : detail::training_line;
-  auto const texts = client_.meet(name, detail::text_of(line, own, state), true);
+  auto const word = wanted.stop ? detail::stopping_word : detail::training_word;
+  auto const texts = client_.meet(name, text_of(word, state), true);
   auto writer = own;
   bool stop = false;
   for (auto const& [worker, text] : texts) {
-    stop = stop || text.starts_with(detail::stopping_line);
-    if (!text.starts_with(detail::finished_line)) writer = std::min(writer, worker);
+    stop = stop || text.starts_with(detail::stopping_word);
+    if (!text.starts_with(detail::finished_word)) writer = std::min(writer, worker);
   }
   std::string failed;
   if (writer == own) {
@@ -176,8 +255,9 @@ PRDIST_DECL Next Checkpointer::meet(WorkerState const& state) {
 PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
   wait_quietly();
   auto manifest = detail::manifest_of(client_, strategy_);
-  manifest.step = step_;
   for (auto const& [worker, text] : texts) {
+    // Who writes may have finished long before the others: the step never goes back.
+    manifest.step = std::max(manifest.step, detail::step_in(text));
     auto const json = std::string_view(text).substr(std::min(text.find('\n') + 1, text.size()));
     manifest.trainers.push_back(trainer_from_json(json, concat("worker ", worker)));
   }
@@ -236,13 +316,13 @@ PRDIST_DECL void Checkpointer::wait_quietly() noexcept {
 PRDIST_DECL void Checkpointer::finish(WorkerState const& state) {
   settle_();
   wait_quietly();
-  client_.retire(detail::text_of(detail::finished_line, client_.options().trainer, state));
+  client_.retire(text_of(detail::finished_word, state));
 }
 
 PRDIST_DECL void Checkpointer::save(WorkerState const& state) {
   settle_();
   auto const own = client_.options().trainer;
-  auto texts = client_.meet("the last checkpoint", detail::text_of(detail::finished_line, own, state));
+  auto texts = client_.meet("the last checkpoint", text_of(detail::finished_word, state));
   if (texts.begin()->first == own) {
     start_writing(texts);
     wait();

@@ -10,7 +10,7 @@
 namespace prdist::detail {
 
 /// The longest text a trainer may bring to a meeting.
-inline constexpr std::uint64_t max_text = std::uint64_t{4} << 20;
+inline constexpr std::uint64_t max_text = std::uint64_t{48} << 20;
 
 class SessionJob : public SessionBase {
  public:
