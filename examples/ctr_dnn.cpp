@@ -13,6 +13,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -296,6 +298,13 @@ void check_before(Settings const& settings) {
   if (!settings.result.empty() && !std::ofstream(settings.result, std::ios::app)) {
     throw Error(Errc::data_file, "cannot write ", settings.result);
   }
+  if (std::filesystem::path const path(settings.export_path); !path.empty()) {
+    // Without making it: all members look, and one of them may be through already.
+    auto const folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    if (std::filesystem::is_directory(path) || ::access(folder.c_str(), W_OK) != 0) {
+      throw Error(Errc::data_file, "cannot write --export ", settings.export_path);
+    }
+  }
   auto const& directory = settings.checkpoints.directory;
   auto const rows = row_policy(settings);
   if (settings.single && (rows != RowPolicy{} || settings.max_staleness != StalenessBound::none)) {
@@ -369,6 +378,7 @@ int train_elastic(Settings const& settings, FleetOf& fleet, OptimizerOf& optimiz
         return std::string();
       });
     }
+    if (checkpoints) checkpoints->wait();
     fleet.leave_worker();
     log(Level::info, "worker ", fleet.worker_index(), " leaves the job before the end of the data");
     return StopSignal::exit_code();
@@ -384,6 +394,7 @@ int train_elastic(Settings const& settings, FleetOf& fleet, OptimizerOf& optimiz
     if (!settings.export_path.empty()) fleet.save_inference_model(settings.export_path);
     return std::string();
   });
+  if (checkpoints) checkpoints->wait();
   fleet.stop_worker();
   return 0;
 }

@@ -422,6 +422,8 @@ def nothing_to_resume_to():
         pass
     code, output = finish(start(*common, "--save_dir", "file/ckpt"))
     expect(code == 78 and "cannot make the folder file/ckpt" in output, output)
+    code, output = finish(start(*common, "--export", "nowhere/model.npz"))
+    expect(code == 78 and "cannot write --export nowhere/model.npz" in output, output)
     code, output = finish(start(*common, "--save_interval", "3"))
     expect(code == 78 and "--save_interval needs --save_dir" in output, output)
     code, output = finish(start(*common, "--save_dir", "ckpt", "--resume"))

@@ -7,6 +7,7 @@
 #include <prdist/checkpoint/directory.hpp>
 
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "../support/cluster.hpp"
@@ -135,13 +136,51 @@ TEST_F(ElasticCheckpointsTest, OneWritesUntilItIsGone) {
   EXPECT_TRUE(a.due());
   a.save();
   EXPECT_FALSE(a.due());
+  a.wait();
   b.save();
+  b.wait();
   EXPECT_EQ(passes_in(directory), std::vector<std::uint64_t>{0}) << "the other's are not its own to write";
   b.save_last();
   first.leave_worker();
   b.save();
+  b.wait();
   EXPECT_EQ(passes_in(directory), (std::vector<std::uint64_t>{1, 2})) << "the oldest goes";
   second.stop_worker();
+}
+
+TEST_F(ElasticCheckpointsTest, StepsAreTakenWhileOneIsWritten) {
+  Job job(1);
+  auto &first = job.worker(0), &second = job.worker(1);
+  auto const table = counts(first.client());
+  auto checkpoints = first.elastic_checkpoints({.directory = directory, .every = 1});
+  checkpoints.begin(false);
+  auto files = first.dispatched_files({"a"});
+  auto const file = files.take().value();
+  // The other one holds what a writer needs: the checkpoint cannot be complete before it lets go.
+  ASSERT_TRUE(wait_for_duty(second.client(), "writing a checkpoint"));
+  checkpoints.stepped();
+  checkpoints.save();
+  train(first.client(), table, 7);
+  checkpoints.stepped();
+  EXPECT_TRUE(checkpoints.due());
+  files.done(file);
+  EXPECT_TRUE(checkpoints.writing());
+  EXPECT_TRUE(passes_in(directory).empty());
+  second.client().return_duty("writing a checkpoint");
+  checkpoints.save();  // behind the first one
+  checkpoints.wait();
+  EXPECT_FALSE(checkpoints.writing());
+  EXPECT_EQ(passes_in(directory), (std::vector<std::uint64_t>{0, 1}));
+  EXPECT_EQ(open_checkpoint(directory + "/pass-00000").manifest.step, 1U);
+  EXPECT_EQ(open_checkpoint(directory + "/pass-00001").manifest.step, 2U);
+  // What cannot be written is only logged, the last one excepted.
+  std::filesystem::remove_all(directory);
+  std::ofstream(directory) << "a file where the folder should be";
+  checkpoints.save();
+  checkpoints.wait();
+  EXPECT_TRUE(holds(thrown([&] { checkpoints.save_last(); }).what(), "cannot be written"));
+  second.stop_worker();
+  first.stop_worker();
 }
 
 TEST_F(ElasticCheckpointsTest, AFolderOfAnotherJobIsRefusedToEverybody) {

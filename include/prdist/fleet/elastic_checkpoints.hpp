@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,6 +17,11 @@
 
 namespace prdist {
 
+namespace detail {
+struct ElasticWriting;
+}
+
+/// Going waits for the one that is being written.
 class ElasticCheckpoints {
  public:
   /// @throws Error config.contradiction when options.full_every is not 1
@@ -32,9 +38,15 @@ class ElasticCheckpoints {
   /// Whether this worker is to call save(): `every` steps of its own after the last one.
   [[nodiscard]] bool due() const noexcept { return options_.every != 0 && step_ - saved_at_ >= options_.every; }
 
-  /// Writes one and waits for it, when this is the worker that writes them: the first who wanted to, until it is gone.
-  /// What went wrong is logged, and training goes on.
+  /// Begins one, when this is the worker that writes them: the first who wanted to, until it is gone. Training goes on
+  /// meanwhile; only when the one before is not complete yet, it is waited for. What goes wrong is logged.
   void save();
+
+  /// Whether one is still on its way to the disk.
+  [[nodiscard]] bool writing() const;
+
+  /// Waits for it: before this worker leaves, as nobody else would end it.
+  void wait();
 
   /// Whether the whole job is about to end, and not this worker alone: when all were asked at the same moment, the
   /// servers have a second to say so.
@@ -44,7 +56,6 @@ class ElasticCheckpoints {
   void save_last();
 
  private:
-  void write();
   [[nodiscard]] std::string load_newest();
 
   Client& client_;
@@ -53,6 +64,7 @@ class ElasticCheckpoints {
   std::uint64_t step_ = 0;
   std::set<std::uint64_t> damaged_{};  ///< passes that begin() found to be so
   std::uint64_t saved_at_ = 0;
+  std::shared_ptr<detail::ElasticWriting> writing_;
 };
 
 }  // namespace prdist

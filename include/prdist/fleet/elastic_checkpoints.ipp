@@ -4,7 +4,10 @@
 
 #include <unistd.h>
 
+#include <chrono>
+#include <future>
 #include <optional>
+#include <set>
 
 #include <prdist/checkpoint/directory.hpp>
 #include <prdist/checkpoint/pending.hpp>
@@ -14,6 +17,63 @@
 #include <prdist/fleet/elastic_checkpoints.hpp>
 
 namespace prdist {
+
+namespace detail {
+
+/// On its way to the disk. (Not in the header: <future> is a large one.)
+struct ElasticWriting {
+  std::future<void> done;
+};
+
+/// Only one worker writes at a time: the last checkpoint may come while another is on its way.
+class WritingDuty {
+ public:
+  explicit WritingDuty(Client& client) : client_(client) { (void)wait_for_duty(client_, name); }
+  WritingDuty(WritingDuty const&) = delete;
+  WritingDuty& operator=(WritingDuty const&) = delete;
+  ~WritingDuty() {
+    try {
+      client_.return_duty(name);
+    } catch (Error const& error) {
+      log(Level::warning, error.what());
+    }
+  }
+
+ private:
+  static constexpr std::string_view name = "writing a checkpoint";
+  Client& client_;
+};
+
+/// Nobody has to stand still for it: a file that is done by the time of asking is in the cut, whatever comes behind it.
+inline void write_elastic(Client& client, CheckpointOptions const& options, std::string_view strategy,
+                          std::uint64_t step, std::set<std::uint64_t> const& damaged) {
+  WritingDuty const duty(client);
+  // Only meanwhile: the next one may be another worker's to write.
+  auto const lock = lock_directory(options.directory);
+  auto manifest = manifest_of(client, strategy);
+  manifest.step = step;
+  // First: a file that is done by now is in the cut with all that was learned from it.
+  manifest.trainers.push_back({.program = to_json(client.file_state())});
+  PendingCheckpoint pending(options.directory, next_pass(options.directory), concat(::getpid()));
+  try {
+    client.cut(pending.path(), false);
+  } catch (Error const&) {
+    // Servers that have begun end first, so that the next one finds them ready; what they write goes with the folder.
+    try {
+      (void)client.wait_for_work();
+    } catch (Error const&) {
+    }
+    throw;
+  }
+  (void)complete(client, pending, std::move(manifest), false);
+  try {
+    prune(options.directory, options.keep, damaged);
+  } catch (Error const& error) {
+    log(Level::warning, "older checkpoints could not be removed: ", error.what());
+  }
+}
+
+}  // namespace detail
 
 PRDIST_DECL ElasticCheckpoints::ElasticCheckpoints(Client& client, CheckpointOptions options, std::string_view strategy)
     : client_(client), options_(std::move(options)), strategy_(strategy) {
@@ -83,11 +143,23 @@ PRDIST_DECL std::string ElasticCheckpoints::load_newest() {
 PRDIST_DECL void ElasticCheckpoints::save() {
   saved_at_ = step_;
   if (client_.ask_duty("checkpoints").what != DutyAnswer::What::yours) return;
-  try {
-    write();
-  } catch (Error const& error) {
-    log(Level::error, "a checkpoint was not written, the ones before are as they were: ", error.what());
-  }
+  wait();
+  auto const write = [&client = client_, options = options_, strategy = strategy_, step = step_, damaged = damaged_] {
+    try {
+      detail::write_elastic(client, options, strategy, step, damaged);
+    } catch (std::exception const& error) {
+      log(Level::error, "a checkpoint was not written, the ones before are as they were: ", error.what());
+    }
+  };
+  writing_ = std::make_shared<detail::ElasticWriting>(detail::ElasticWriting{std::async(std::launch::async, write)});
+}
+
+PRDIST_DECL bool ElasticCheckpoints::writing() const {
+  return writing_ && writing_->done.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+}
+
+PRDIST_DECL void ElasticCheckpoints::wait() {
+  if (auto const writing = std::exchange(writing_, nullptr)) writing->done.wait();
 }
 
 PRDIST_DECL bool ElasticCheckpoints::job_ends() {
@@ -102,57 +174,8 @@ PRDIST_DECL bool ElasticCheckpoints::job_ends() {
 }
 
 PRDIST_DECL void ElasticCheckpoints::save_last() {
-  write();
-}
-
-namespace detail {
-
-/// Only one worker writes at a time: the last checkpoint may come while another is on its way.
-class WritingDuty {
- public:
-  explicit WritingDuty(Client& client) : client_(client) { (void)wait_for_duty(client_, name); }
-  WritingDuty(WritingDuty const&) = delete;
-  WritingDuty& operator=(WritingDuty const&) = delete;
-  ~WritingDuty() {
-    try {
-      client_.return_duty(name);
-    } catch (Error const& error) {
-      log(Level::warning, error.what());
-    }
-  }
-
- private:
-  static constexpr std::string_view name = "writing a checkpoint";
-  Client& client_;
-};
-
-}  // namespace detail
-
-PRDIST_DECL void ElasticCheckpoints::write() {
-  detail::WritingDuty const duty(client_);
-  // Only meanwhile: the next one may be another worker's to write.
-  auto const lock = detail::lock_directory(options_.directory);
-  auto manifest = detail::manifest_of(client_, strategy_);
-  manifest.step = step_;
-  // First: a file that is done by now is in the cut with all that was learned from it.
-  manifest.trainers.push_back({.program = to_json(client_.file_state())});
-  PendingCheckpoint pending(options_.directory, detail::next_pass(options_.directory), concat(::getpid()));
-  try {
-    client_.cut(pending.path(), false);
-  } catch (Error const&) {
-    // Servers that have begun end first, so that the next one finds them ready; what they write goes with the folder.
-    try {
-      (void)client_.wait_for_work();
-    } catch (Error const&) {
-    }
-    throw;
-  }
-  (void)detail::complete(client_, pending, std::move(manifest), false);
-  try {
-    prune(options_.directory, options_.keep, damaged_);
-  } catch (Error const& error) {
-    log(Level::warning, "older checkpoints could not be removed: ", error.what());
-  }
+  wait();
+  detail::write_elastic(client_, options_, strategy_, step_, damaged_);
 }
 
 }  // namespace prdist
