@@ -207,7 +207,7 @@ class ElasticTraining {
 
   void pause() {
     if (file_ended_) {
-      files_.done(*file_);
+      files_.done(*file_, reader_->counts().rows);
       file_ended_ = false;
       reader_.reset();
     }
@@ -385,7 +385,7 @@ int train_elastic(Settings const& settings, FleetOf& fleet, OptimizerOf& optimiz
   }
   fleet.once("the result", [&] {
     if (checkpoints) checkpoints->save_last();
-    auto const rows = static_cast<double>(settings.rows * settings.epochs);
+    auto const rows = static_cast<double>(files.rows());
     write_result(settings, FleetOf::StrategyChoice::name,
                  concat(", ", fleet.server_num(), " servers, ", to_string(*fleet.roles().elastic), " workers"), rows,
                  training.seconds(), evaluate(settings, [&](Batch const& batch, std::span<float> out) {

@@ -103,10 +103,10 @@ def expect_every_file_once(counts, files, epochs):
     assert counts == {(file, epoch): 1 for file in files for epoch in range(epochs)}, counts
 
 
-def expect_auc(path="result.json"):
+def expect_result(rows, path="result.json"):
     with open(os.path.join(WORK, path), encoding="utf-8") as file:
-        auc = json.load(file)["auc"]
-    assert auc > 0.52, auc
+        result = json.load(file)
+    assert result["auc"] > 0.52 and result["examples"] == rows, (result, rows)
 
 
 def come_and_go(*more):
@@ -134,7 +134,7 @@ def come_and_go(*more):
             counts[begun] = counts.get(begun, 0) + 1  # it was just done, and could not say so any more
         expect_every_file_once(counts, files, epochs)
         assert sum("test AUC" in job.log(name) for name in job.processes) == 1, "one of them measures"
-    expect_auc()
+    expect_result(4000 * epochs)
 
 
 def stopped_and_resumed(signalled):
@@ -170,7 +170,7 @@ def stopped_and_resumed(signalled):
         assert "resumed from" in job.log("trainer0") + job.log("trainer1")
     assert len(after) == len(files) * epochs - (state["next"] - len(state["open"])), (state, len(after))
     assert len(before.keys() | after.keys()) == len(files) * epochs, "every file, some twice"
-    expect_auc()
+    expect_result(len(after) * 4000 // len(files))
 
 
 def too_few():

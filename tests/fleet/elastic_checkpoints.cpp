@@ -163,7 +163,8 @@ TEST_F(ElasticCheckpointsTest, StepsAreTakenWhileOneIsWritten) {
   train(first.client(), table, 7);
   checkpoints.stepped();
   EXPECT_TRUE(checkpoints.due());
-  files.done(file);
+  files.done(file, 5);
+  EXPECT_EQ(files.rows(), 5U);
   EXPECT_TRUE(checkpoints.writing());
   EXPECT_TRUE(passes_in(directory).empty());
   second.client().return_duty("writing a checkpoint");

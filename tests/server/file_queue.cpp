@@ -73,8 +73,9 @@ TEST(FileQueue, RefusesAnotherListAndForeignReports) {
             "every trainer the same files, under the same names, with the same seed");
   auto const foreign = "has finished task 0 of the data, which it was not given: report each file once";
   EXPECT_EQ(queue.done(1, 0).error().message(), concat("trainer 1 ", foreign));
-  EXPECT_TRUE(queue.done(0, 0));
-  EXPECT_EQ(queue.done(0, 0).error().message(), concat("trainer 0 ", foreign));
+  EXPECT_TRUE(queue.done(0, 0, 70));
+  EXPECT_EQ(queue.done(0, 0, 70).error().message(), concat("trainer 0 ", foreign));
+  EXPECT_EQ(queue.state().rows, 70U) << "counted once";
 }
 
 TEST(FileQueue, GoesOnFromACheckpointWithWhatWasInWork) {

@@ -438,7 +438,10 @@ TEST_F(ServerByHand, DataFilesAndDutiesAreHandedOutByFrames) {
   auto done = of(Kind::file_done);
   done.offset = 1;
   EXPECT_TRUE(holds(ask(first, done), "trainer 0 has finished task 1 of the data, which it was not given"));
+  done.count = 12;
   EXPECT_EQ(ask(second, done), "");
+  ASSERT_EQ(ask(first, of(Kind::file_state)), "");
+  EXPECT_TRUE(holds(std::string(as_text(first.sink->frames().back().payload)), "\"rows\":12"));
   EXPECT_TRUE(holds(ask(first, of(Kind::file_state), "{}"), "does not say which files are done"));
   EXPECT_TRUE(holds(ask(first, of(Kind::next_file, "", 3), "x"), "a message that has no payload came with 1 bytes"));
   // A loss of that one gives its file to others, in a job of a fixed number as well.

@@ -7,7 +7,7 @@
 using namespace prdist;
 
 TEST(FileState, ReadsBackWhatItWrote) {
-  FileState const state{{.files = 5, .source = 0xfedcba9876543210, .epochs = 2}, 7, {1, 4, 6}};
+  FileState const state{{.files = 5, .source = 0xfedcba9876543210, .epochs = 2}, 7, {1, 4, 6}, 123};
   EXPECT_EQ(file_state_from_json(to_json(state), "server 0"), state);
   EXPECT_EQ(file_state_from_json(to_json(FileState{}), "server 0"), FileState{});
 }

@@ -87,11 +87,14 @@ class DispatchedFiles {
     return std::nullopt;
   }
 
-  /// All that was learned from the file is on the servers.
-  void done(DispatchedFile const& file) {
-    client_.file_done(file.task);
+  /// All that was learned from the file is on the servers. `rows` is for rows().
+  void done(DispatchedFile const& file, std::uint64_t rows = 0) {
+    client_.file_done(file.task, rows);
     log(Level::info, "worker ", client_.options().trainer, " has done ", file.name, " of epoch ", file.epoch);
   }
+
+  /// Rows of all files that any worker has done since the job began, or was resumed, as each has said.
+  [[nodiscard]] std::uint64_t rows() const { return client_.file_state().rows; }
 
   /// Every file is done, in every epoch.
   [[nodiscard]] bool over() const noexcept { return over_; }

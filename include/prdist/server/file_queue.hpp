@@ -46,8 +46,8 @@ class FileQueue {
                " has had for ", seconds(now - work.since), " s, and ", in_work_.size() - 1, " others")};
   }
 
-  /// All that was learned from it is on the servers.
-  [[nodiscard]] Result<void> done(std::uint32_t trainer, std::uint64_t task) {
+  /// All that was learned from it is on the servers; it had so many rows.
+  [[nodiscard]] Result<void> done(std::uint32_t trainer, std::uint64_t task, std::uint64_t rows = 0) {
     std::lock_guard const lock(mutex_);
     auto const it = in_work_.find(task);
     if (it == in_work_.end() || it->second.trainer != trainer) {
@@ -55,6 +55,7 @@ class FileQueue {
                    " of the data, which it was not given: report each file once");
     }
     in_work_.erase(it);
+    rows_ += rows;
     return {};
   }
 
@@ -73,7 +74,7 @@ class FileQueue {
     std::lock_guard const lock(mutex_);
     auto open = open_;
     for (auto const& [task, work] : in_work_) open.insert(task);
-    return {list_, next_, {open.begin(), open.end()}};
+    return {list_, next_, {open.begin(), open.end()}, rows_};
   }
 
   /// Goes on where a job of the same files stood; the number of epochs may differ. Before the first next().
@@ -136,6 +137,7 @@ class FileQueue {
   std::uint64_t next_ = 0;        ///< the first that nobody has had
   std::set<std::uint64_t> open_;  ///< below it, and given back
   std::map<std::uint64_t, Work> in_work_;
+  std::uint64_t rows_ = 0;
 };
 
 }  // namespace prdist

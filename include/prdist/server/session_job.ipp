@@ -116,7 +116,7 @@ class SessionJob : public SessionBase {
   }
 
   void on_file_done(Header const& header) {
-    auto const done = server_.files_.done(trainer_, header.offset);
+    auto const done = server_.files_.done(trainer_, header.offset, header.count);
     done ? reply(header) : fail(header, done.error());
   }
 

@@ -205,8 +205,8 @@ class Client {
   /// The next of the job's data files for this trainer; does not wait. What it does not report as done when it leaves
   /// or is lost goes to another. @throws Error config.contradiction when others were asked about another list
   [[nodiscard]] NextFile next_file(FileList const& list);
-  /// All that was learned from it is on the servers.
-  void file_done(std::uint64_t task);
+  /// All that was learned from it, of so many rows, is on the servers.
+  void file_done(std::uint64_t task, std::uint64_t rows = 0);
   /// For a checkpoint, and back.
   [[nodiscard]] FileState file_state();
   void restore_files(FileState const& state);

@@ -212,8 +212,8 @@ PRDIST_DECL NextFile Client::next_file(FileList const& list) {
   return {(header.flags & flag_last) != 0 ? NextFile::What::over : NextFile::What::task, header.offset, {}};
 }
 
-PRDIST_DECL void Client::file_done(std::uint64_t task) {
-  (void)ask_one(0, "the end of a data file", {.kind = Kind::file_done, .offset = task});
+PRDIST_DECL void Client::file_done(std::uint64_t task, std::uint64_t rows) {
+  (void)ask_one(0, "the end of a data file", {.kind = Kind::file_done, .count = rows, .offset = task});
 }
 
 PRDIST_DECL FileState Client::file_state() {

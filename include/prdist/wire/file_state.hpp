@@ -29,6 +29,7 @@ struct FileState {
   FileList list{};
   std::uint64_t next = 0;
   std::vector<std::uint64_t> open{};  ///< ascending
+  std::uint64_t rows = 0;             ///< of the files done since the job began or was resumed, as trainers say
 
   friend bool operator==(FileState const&, FileState const&) = default;
 };

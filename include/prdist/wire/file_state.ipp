@@ -13,12 +13,12 @@
 namespace prdist {
 
 PRDIST_DECL std::string to_json(FileState const& state) {
-  return boost::json::serialize(
-      boost::json::object{{"files", state.list.files},
-                          {"source", state.list.source},
-                          {"epochs", state.list.epochs},
-                          {"next", state.next},
-                          {"open", boost::json::array(state.open.begin(), state.open.end())}});
+  return boost::json::serialize(boost::json::object{{"files", state.list.files},
+                                                    {"source", state.list.source},
+                                                    {"epochs", state.list.epochs},
+                                                    {"next", state.next},
+                                                    {"open", boost::json::array(state.open.begin(), state.open.end())},
+                                                    {"rows", state.rows}});
 }
 
 PRDIST_DECL FileState file_state_from_json(std::string_view text, std::string_view from) {
@@ -36,6 +36,7 @@ PRDIST_DECL FileState file_state_from_json(std::string_view text, std::string_vi
       fits = fits && number < state.next && (state.open.empty() || state.open.back() < number);
       state.open.push_back(number);
     }
+    if (auto const* const rows = object.if_contains("rows")) state.rows = rows->to_number<std::uint64_t>();
     fits = fits && state.list.files < std::uint64_t{1} << 32 && state.next <= state.list.tasks();
   } catch (std::exception const&) {
     fits = false;
