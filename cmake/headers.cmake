@@ -219,6 +219,7 @@ prdist_component(launch
     include/prdist/launch/identity.hpp
     include/prdist/launch/k8s/job_state.hpp
     include/prdist/launch/k8s/job_state_json.hpp
+    include/prdist/launch/k8s/objects_json.hpp
     include/prdist/launch/k8s/pod_plan.hpp
     include/prdist/launch/k8s/pods.hpp
     include/prdist/launch/k8s/pods_json.hpp
