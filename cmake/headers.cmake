@@ -235,6 +235,7 @@ prdist_component(launch
     include/prdist/launch/node.hpp
     include/prdist/launch/node_plan.hpp
     include/prdist/launch/own_host.hpp
+    include/prdist/launch/pid_file.hpp
     include/prdist/launch/plan.hpp
     include/prdist/launch/ports.hpp
     include/prdist/launch/process.hpp
