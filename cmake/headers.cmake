@@ -224,6 +224,7 @@ prdist_component(launch
     include/prdist/launch/k8s/pods.hpp
     include/prdist/launch/k8s/pods_json.hpp
     include/prdist/launch/k8s/wait_for_pods.hpp
+    include/prdist/launch/ledger.hpp
     include/prdist/launch/listed.hpp
     include/prdist/launch/local.hpp
     include/prdist/launch/local_plan.hpp
@@ -238,6 +239,7 @@ prdist_component(launch
     include/prdist/launch/pid_file.hpp
     include/prdist/launch/plan.hpp
     include/prdist/launch/ports.hpp
+    include/prdist/launch/printable.hpp
     include/prdist/launch/process.hpp
     include/prdist/launch/program.hpp
     include/prdist/launch/progress.hpp
