@@ -221,10 +221,12 @@ prdist_component(launch
     include/prdist/launch/identity.hpp
     include/prdist/launch/k8s/job_state.hpp
     include/prdist/launch/k8s/job_state_json.hpp
+    include/prdist/launch/k8s/objects_json.hpp
     include/prdist/launch/k8s/pod_plan.hpp
     include/prdist/launch/k8s/pods.hpp
     include/prdist/launch/k8s/pods_json.hpp
     include/prdist/launch/k8s/wait_for_pods.hpp
+    include/prdist/launch/ledger.hpp
     include/prdist/launch/listed.hpp
     include/prdist/launch/local.hpp
     include/prdist/launch/local_plan.hpp
@@ -236,8 +238,10 @@ prdist_component(launch
     include/prdist/launch/node.hpp
     include/prdist/launch/node_plan.hpp
     include/prdist/launch/own_host.hpp
+    include/prdist/launch/pid_file.hpp
     include/prdist/launch/plan.hpp
     include/prdist/launch/ports.hpp
+    include/prdist/launch/printable.hpp
     include/prdist/launch/process.hpp
     include/prdist/launch/program.hpp
     include/prdist/launch/progress.hpp

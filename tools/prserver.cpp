@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
@@ -29,6 +28,7 @@
 #include <prdist/fleet/run_main.hpp>
 #include <prdist/fleet/standalone_server.hpp>
 #include <prdist/launch/daemon.hpp>
+#include <prdist/launch/pid_file.hpp>
 #include <prdist/transport/beast.hpp>
 #include <prdist/transport/tcp.hpp>
 #include <prdist/version.hpp>
@@ -248,31 +248,6 @@ StandaloneOptions options_of(Flags const& flags) {
       static_cast<std::size_t>(std::ranges::count(servers, servers[*options.place.index].host, &Endpoint::host));
   return options;
 }
-
-/// The file of --pid_file as long as the server serves.
-class PidFile {
- public:
-  explicit PidFile(fs::path path) : path_(std::move(path)) {
-    if (path_.empty()) return;
-    std::ofstream file(path_);
-    file << ::getpid() << '\n';
-    if (!file.flush()) {
-      throw Error(Errc::config_invalid, "--pid_file '", path_.string(),
-                  "' cannot be written: name a file in a folder that is there");
-    }
-  }
-  PidFile(PidFile const&) = delete;
-  PidFile& operator=(PidFile const&) = delete;
-  ~PidFile() {
-    std::error_code ignored;
-    pid_t pid = 0;
-    // Another server may have been started with the same file since.
-    if (!path_.empty() && std::ifstream(path_) >> pid && pid == ::getpid()) fs::remove(path_, ignored);
-  }
-
- private:
-  fs::path path_;
-};
 
 template <class Choice>
 int serve(Flags const& flags, std::vector<std::string> const& without_effect, std::function<void()> const& ready) {

@@ -1,31 +1,18 @@
 // The program over planted_files.hpp: what it prints and how it ends.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <string>
 
 #include <prdist/version.hpp>
 
+#include "../support/run_program.hpp"
 #include "temp_dir.hpp"
 
 namespace {
 
-struct Ran {
-  int code = -1;
-  std::string text;  // both streams
-};
-
-Ran prdata(std::string const& arguments) {
-  Ran ran;
-  auto* const pipe = ::popen((std::string(PRDATA_PROGRAM) + ' ' + arguments + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return ran;
-  char chunk[4096];
-  for (std::size_t got = 0; (got = std::fread(chunk, 1, sizeof chunk, pipe)) > 0;) ran.text.append(chunk, got);
-  auto const status = ::pclose(pipe);
-  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ran;
+prdist::test::Ran prdata(std::string const& arguments) {
+  return prdist::test::run_program(PRDATA_PROGRAM, arguments);
 }
 
 }  // namespace

@@ -17,6 +17,11 @@ TEST(Configuration, ShowsArgumentsAsPythonDoes) {
             "['--my-arg', '1', '', 'it\\'s', 'a\\nb?']");
 }
 
+TEST(Configuration, MasksArgumentsForCommandsThatArePrinted) {
+  EXPECT_EQ(masked_arguments(Words{"--token", "abc", "a b\n", "SK=x"}, {}),
+            (Words{"--token", "***", "a b\n", "SK=***"}));
+}
+
 TEST(Configuration, ShowsNoSecret) {
   Words const environment{"DB_PASSWORD=hunter2", "HOME=/home/me"};
   EXPECT_EQ(shown_arguments(Words{"--token", "abc", "--api-key=def", "AWS_SECRET=ghi", "url=http://u:pw@host/",

@@ -79,6 +79,30 @@ TEST_F(DaemonStarts, ReturnsWhenItIsReadyAndItGoesOn) {
   EXPECT_TRUE(holds(text, "has served"));
 }
 
+TEST_F(DaemonStarts, KeepsNoDescriptorOfTheCaller) {
+  int both[2];
+  ASSERT_EQ(::pipe(both), 0);
+  Descriptor const hears(both[0]);
+  Descriptor const tells(both[1]);
+  Descriptor const high(::fcntl(tells.get(), F_DUPFD, 700));
+  std::string const pipe = fs::read_symlink(concat("/proc/self/fd/", hears.get()));
+  auto const start = start_daemon(log_path, 20s, [&](auto const& ready) {
+    for (auto const& entry : fs::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      std::printf("%s\n", fs::read_symlink(entry, gone).c_str());
+    }
+    std::printf("that was all\n");
+    std::fflush(nullptr);
+    ready();
+    return 0;
+  });
+  EXPECT_EQ(start.error, "");
+  ASSERT_TRUE(ends(start.pid));
+  auto const text = text_of(log_path);
+  EXPECT_TRUE(holds(text, "that was all"));
+  EXPECT_FALSE(holds(text, pipe)) << text;
+}
+
 TEST_F(DaemonStarts, WhatKeepsItFromServingIsTheCallersToHear) {
   auto const start = start_daemon(
       log_path, 20s, [](auto const&) -> int { throw Error(Errc::transport_in_use, "port 7164 is in use"); });

@@ -16,6 +16,7 @@
 
 using namespace prdist;
 using launch_test::Mailbox;
+using launch_test::parent_of;
 using launch_test::Prrun;
 using launch_test::run_prrun;
 using launch_test::TempFolder;
@@ -42,14 +43,6 @@ std::map<std::string, std::string> variables_in(std::string const& text) {
     }
   }
   return variables;
-}
-
-pid_t parent_of(pid_t pid) {
-  auto const text = launch_test::read_file(concat("/proc/", pid, "/status"));
-  auto const at = text.find("\nPPid:\t");
-  pid_t parent = 0;
-  if (at != std::string::npos) (void)parse_number(text.substr(at + 7, text.find('\n', at + 1) - at - 7), parent);
-  return parent;
 }
 
 bool all_gone(std::vector<pid_t> const& pids, milliseconds time = launch_test::patience) {
@@ -339,7 +332,7 @@ TEST(LocalJob, KillingPrrunLeavesNoProcess) {
   ASSERT_EQ(pids.size(), 12U);
   std::vector<pid_t> supervising;
   for (auto const pid : pids) {
-    if (parent_of(parent_of(pid)) == prrun.pid()) supervising.push_back(parent_of(pid));
+    if (parent_of(parent_of(parent_of(pid))) == prrun.pid()) supervising.push_back(parent_of(pid));
   }
   ASSERT_FALSE(supervising.empty());
   prrun.signal(SIGKILL);
@@ -351,20 +344,61 @@ TEST(LocalJob, KillingPrrunLeavesNoProcess) {
   EXPECT_TRUE(has(launch_test::read_file(folder / "report.json"), "because prrun itself was killed"));
 }
 
-TEST(LocalJob, KillingTheSupervisingProcessLeavesNoProcess) {
+TEST(LocalJob, KillingTheSupervisingProcessLeavesAReportAndNoProcess) {
   TempFolder folder;
   Mailbox box(folder / "box");
-  Prrun prrun(folder, shell({}, "echo $PPID >box; echo $$ >box; exec sleep 1000"));
-  auto pids = box.pids(4);
-  ASSERT_EQ(pids.size(), 4U);
-  auto const worker = std::ranges::find_if(pids, [&](pid_t pid) { return parent_of(pid) == prrun.pid(); });
+  Prrun prrun(folder, shell({"--server_num", "2", "--json", "report.json"},
+                            "if [ \"$PADDLE_PSERVER_ID\" = 1 ]; then exit 0; fi\n"
+                            "echo how far; setsid sleep 1000 & echo $PPID >box; echo $! >box; echo $$ >box; wait"));
+  auto pids = box.pids(6);
+  ASSERT_EQ(pids.size(), 6U);
+  auto const worker = std::ranges::find_if(pids, [&](pid_t pid) { return parent_of(parent_of(pid)) == prrun.pid(); });
   ASSERT_NE(worker, pids.end());
+  // Server 1 is reaped when it is no child any more, and was noted before that.
+  auto const children = [&] {
+    return launch_test::read_file(concat("/proc/", *worker, "/task/", *worker, "/children"));
+  };
+  auto const deadline = std::chrono::steady_clock::now() + launch_test::patience;
+  while (std::ranges::count(children(), ' ') != 2 && std::chrono::steady_clock::now() < deadline) ::poll(nullptr, 0, 5);
   ::kill(*worker, SIGKILL);
   auto const finished = prrun.finish();
   EXPECT_EQ(finished.code(), 137);
   EXPECT_TRUE(all_gone(pids, milliseconds(0)));
-  EXPECT_TRUE(has(finished.error, "its supervising process was killed by SIGKILL: every process of the job has been"))
-      << finished.error;
+  for (auto const* const part :
+       {"rank  role", "server 0 ", "SIGKILL, stopped", "exit 0", "log/workerlog.0",
+        "last lines of log/workerlog.0:\n  | how far\n", "LAUNCH ERROR", "the launcher was killed by SIGKILL after "}) {
+    EXPECT_TRUE(has(finished.error, part)) << part << " is not in\n" << finished.error;
+  }
+  auto const report = launch_test::read_file(folder / "report.json");
+  for (auto const* const part :
+       {R"("cause":"the launcher was killed by SIGKILL after )", R"("exit_code":137)",
+        R"("signal":"SIGKILL","stopped":true)", R"("exit_code":0,"signal":null)", R"("outcome":"interrupted")"}) {
+    EXPECT_TRUE(has(report, part)) << part << " is not in\n" << report;
+  }
+}
+
+// As with pkill -9 prrun, which finds those that are called so.
+TEST(LocalJob, KillingAllThatIsCalledPrrunLeavesAReportAndNoProcess) {
+  TempFolder folder;
+  Mailbox box(folder / "box");
+  Prrun prrun(folder, shell({"--json", "report.json"}, three_pids_each));
+  auto const pids = box.pids(6);
+  ASSERT_EQ(pids.size(), 6U);
+  pid_t worker = 0;
+  for (auto const pid : pids) {
+    if (parent_of(parent_of(parent_of(pid))) == prrun.pid()) worker = parent_of(pid);
+  }
+  ASSERT_GT(worker, 1);
+  auto const between = parent_of(worker);
+  EXPECT_EQ(launch_test::read_file(concat("/proc/", worker, "/comm")), "prrun\n");
+  EXPECT_EQ(launch_test::read_file(concat("/proc/", between, "/comm")), "prdist-guard\n");
+  ::kill(worker, SIGKILL);
+  prrun.signal(SIGKILL);
+  EXPECT_EQ(prrun.finish().code(), 137);
+  EXPECT_TRUE(all_gone(pids));
+  EXPECT_TRUE(all_gone({between}));
+  EXPECT_TRUE(has(launch_test::read_file(folder / "report.json"), "the launcher was killed by SIGKILL after "));
+  EXPECT_TRUE(has(launch_test::read_file(folder / "stderr"), "the launcher was killed by SIGKILL after "));
 }
 
 TEST(LocalJob, ThePassedTimeLimitIs124) {
@@ -386,6 +420,45 @@ TEST(LocalJob, KeepsTheLogsOfTheRunBeforeAndForgetsItsProgress) {
   EXPECT_EQ(prrun.log("workerlog.0"), "second\n");
   EXPECT_EQ(prrun.log("workerlog.0.prev"), "first\n");
   EXPECT_FALSE(has(finished.error, "Progress")) << finished.error;
+}
+
+// A run with fewer members must not have logs beside its own that nobody wrote in it.
+TEST(LocalJob, PutsAwayLogsOfALargerRunBefore) {
+  TempFolder folder;
+  EXPECT_EQ(Prrun(folder, shell({"--server_num", "2", "--trainer_num", "3"}, "echo first")).finish().code(), 0);
+  EXPECT_EQ(Prrun(folder, shell({}, "echo second")).finish().code(), 0);
+  auto const names = [&] {
+    std::set<std::string> found;
+    for (auto const& entry : std::filesystem::directory_iterator(folder / "log")) {
+      found.insert(entry.path().filename().string());
+    }
+    return found;
+  };
+  EXPECT_EQ(names(), (std::set<std::string>{"serverlog.0", "serverlog.0.prev", "serverlog.1.prev", "workerlog.0",
+                                            "workerlog.0.prev", "workerlog.1.prev", "workerlog.2.prev"}));
+  EXPECT_EQ(Prrun(folder, shell({}, "echo third")).finish().code(), 0);
+  EXPECT_EQ(names(), (std::set<std::string>{"serverlog.0", "serverlog.0.prev", "workerlog.0", "workerlog.0.prev"}));
+}
+
+// What a program writes must not move the cursor or change the terminal; its log has every byte.
+TEST(LocalJob, ShowsControlBytesInsteadOfDoingThem) {
+  TempFolder folder;
+  auto const script = R"(printf '\033[2Jcleared\007 \033[31mred\033[0m\n'; [ $TRAINING_ROLE = PSERVER ] || exit 7)";
+  Prrun prrun(folder, shell({"--log_dir", "a\nb\x1b[2J", "--json", "report.json"}, script));
+  auto const finished = prrun.finish();
+  EXPECT_EQ(finished.code(), 7);
+  EXPECT_EQ(finished.out, "[trainer 0] \\x1b[2Jcleared\\x07 \x1b[31mred\x1b[0m\n");
+  EXPECT_EQ(launch_test::read_file(folder / "a\nb\x1b[2J/workerlog.0"), "\x1b[2Jcleared\x07 \x1b[31mred\x1b[0m\n");
+  EXPECT_FALSE(has(finished.error, "\x1b[2J") || has(finished.error, "\x07")) << finished.error;
+  for (auto const* const part :
+       {"log_dir: a\\nb\\x1b[2J\n", ", logs in a\\nb\\x1b[2J\n", "  a\\nb\\x1b[2J/workerlog.0\n",
+        "last lines of a\\nb\\x1b[2J/workerlog.0:\n  | \\x1b[2Jcleared\\x07 \x1b[31mred\x1b[0m\n"}) {
+    EXPECT_TRUE(has(finished.error, part)) << part << " is not in\n" << finished.error;
+  }
+  auto const unknown = run_prrun({"--", "no\nsuch\x1b[2J"});
+  EXPECT_EQ(unknown.code(), 78);
+  EXPECT_TRUE(has(unknown.error, "no\\nsuch\\x1b[2J")) << unknown.error;
+  EXPECT_FALSE(has(unknown.error, "\x1b[2J")) << unknown.error;
 }
 
 TEST(LocalJob, RefusesALogFolderInUse) {

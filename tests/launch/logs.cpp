@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include "support.hpp"
 
 using namespace prdist;
@@ -27,6 +30,32 @@ TEST(LogFolder, ThatCannotBeMadeIsNamed) {
   EXPECT_STREQ(claim.error().what(),
                "prdist[config.invalid] launcher: the log folder '/dev/null/log' cannot be used, Not a directory: give "
                "another one with --log_dir");
+}
+
+TEST(LogFolder, PutsAwayAllLogsOfTheRunBefore) {
+  TempFolder folder;
+  for (auto const* const name : {"serverlog.0", "workerlog.0", "workerlog.3", "workerlog.3.prev", "workerlog.12.prev",
+                                 "progress.3", "report.json", "workerlog.x", "mylog.0", "workerlog.1.gz"}) {
+    launch_test::write_file(folder / name, name);
+  }
+  std::filesystem::create_directory(folder / "workerlog.7");
+  auto const names = [&] {
+    std::set<std::string> found;
+    for (auto const& entry : std::filesystem::directory_iterator(folder.path())) {
+      found.insert(entry.path().filename().string());
+    }
+    return found;
+  };
+  std::set<std::string> const others{"report.json", "workerlog.x", "mylog.0", "workerlog.1.gz", "workerlog.7"};
+  auto expected = others;
+  expected.insert({"serverlog.0.prev", "workerlog.0.prev", "workerlog.3.prev"});
+  retire_logs(folder.path());
+  EXPECT_EQ(names(), expected);
+  EXPECT_EQ(launch_test::read_file(folder / "workerlog.3.prev"), "workerlog.3");
+  launch_test::write_file(folder / "workerlog.1", "");
+  retire_logs(folder.path(), false);
+  EXPECT_EQ(names(), others);
+  retire_logs(folder / "nowhere");
 }
 
 TEST(LogFile, IsFreshAndKeepsTheOneBefore) {

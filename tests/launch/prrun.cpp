@@ -100,6 +100,14 @@ TEST(Prrun, TakesPaddlesVariablesForFlagsThatAreNotGiven) {
   EXPECT_TRUE(has(finished.out, "log elsewhere/serverlog.0"));
 }
 
+TEST(Prrun, ADryRunWarnsAsTheRunDoesAndShowsNoSecret) {
+  auto const finished =
+      run_prrun({"--server_num", "2", "--dry_run", "true", "--token=abc", "x\x1b[2J"}, {{"PADDLE_SERVER_NUM", "3"}});
+  EXPECT_EQ(finished.code(), 0);
+  EXPECT_EQ(finished.error, "prrun: --server_num 2 is used, not PADDLE_SERVER_NUM=3 of the environment\n");
+  EXPECT_TRUE(has(finished.out, "true '--token=***' 'x\\x1b[2J'\n")) << finished.out;
+}
+
 TEST(Prrun, ADryRunStartsNothing) {
   TempFolder folder;
   EXPECT_EQ(Prrun(folder, {"--dry_run", "touch", "started"}).finish().code(), 0);

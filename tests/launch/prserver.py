@@ -182,18 +182,28 @@ def daemon():
     first, held = held_ports(2)
     command = [BIN / "prserver", "--nics=lo", f"--port={first}", "--num-gradient-servers=1", "--daemon", "--log", "d.log",
                "--pid-file", "d.pid"]
+    # A descriptor of whoever starts it, as a shell's lock file: the daemon must not keep it.
+    pipe = os.pipe()
     run = lambda: subprocess.run(command, cwd=WORK, env=environment(), text=True, timeout=DEADLINE, stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=pipe)
     begun = run()
     expect(begun.returncode == 0, begun)
     daemons.append(WORK / "d.pid")
     pid = int(re.fullmatch(r"prserver: process (\d+) serves, log d.log\n", begun.stdout)[1])
     expect((WORK / "d.pid").read_text() == f"{pid}\n")
     expect(os.getsid(pid) != os.getsid(0))
+    kept = {fd: os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+    expect(os.readlink(f"/proc/self/fd/{pipe[0]}") not in kept.values(), kept)
     expect(page(first, "/healthz")["status"] == "ok", "it listens when the command has returned")
     again = run()
     expect(again.returncode == 78 and "is in use by another process" in again.stderr and again.stdout == "", again)
     expect(lives(pid), "the first goes on")
+    others, more_held = held_ports(2)
+    command[2] = f"--port={others}"
+    again = run()
+    expect(again.returncode == 78 and again.stdout == "", again)
+    expect(f"prdist[config.contradiction] --pid_file 'd.pid' is held by process {pid}, which runs" in again.stderr, again)
+    expect((WORK / "d.pid").read_text() == f"{pid}\n")
     ended(trainer(0, first, "127.0.0.1", dense=1, sparse=1, trainers=1), 0)
     end = time.monotonic() + DEADLINE
     while lives(pid):
@@ -204,7 +214,7 @@ def daemon():
     command[-3] = "nowhere/d.log"
     wrong = run()
     expect(wrong.returncode == 78 and "log 'nowhere/d.log' cannot be written: No such file or directory" in wrong.stderr, wrong)
-    return held
+    return held + more_held
 
 
 def lost_trainer():

@@ -110,4 +110,21 @@ TEST(Report, OfAKilledLauncherSaysSo) {
   EXPECT_EQ(cause_of(report), "the job was stopped by SIGTERM after 2.0 s");
   report.launcher_killed = true;
   EXPECT_EQ(cause_of(report), "the job was stopped because prrun itself was killed after 2.0 s");
+  report.launcher = Ending{0, SIGKILL, false};
+  EXPECT_EQ(cause_of(report),
+            "the launcher was killed by SIGKILL after 2.0 s (if nobody sent it, the machine ran out of memory: dmesg "
+            "shows it)");
+  report.launcher = Ending{70, 0, false};
+  EXPECT_EQ(cause_of(report), "the launcher ended with exit code 70 after 2.0 s");
+}
+
+TEST(Report, OfAKilledLauncherShowsHowFarTheFirstTrainerWas) {
+  TempFolder folder;
+  auto report = failed_job(folder.path());
+  report.first_failure.reset();
+  report.outcome = Outcome::interrupted;
+  EXPECT_EQ(failing_log(report), "");
+  report.launcher = Ending{0, SIGKILL, false};
+  launch_test::write_file(folder / "workerlog.0", "epoch 3\n");
+  EXPECT_EQ(failing_log(report), concat("last lines of ", (folder / "workerlog.0").string(), ":\n  | epoch 3\n"));
 }

@@ -77,6 +77,37 @@ TEST(EndingRules, AServerThatFailsInItsGraceFailsTheJob) {
   EXPECT_EQ(job.rules.exit_code(), 9);
 }
 
+// A trainer that was asked to stop has met the others to save: they end by themselves, and with their own code.
+TEST(EndingRules, AMemberThatStoppedInOrderLeavesTheOthersAMomentToDoSo) {
+  Job job;
+  job.end({{2, code(143)}});
+  EXPECT_EQ(job.next(0), Action::wait);
+  job.end({{3, code(143)}, {0, code(143)}});
+  EXPECT_EQ(job.next(1999), Action::wait);
+  EXPECT_FALSE(job.rules.ending());
+  EXPECT_EQ(job.next(2000), Action::terminate);
+  EXPECT_EQ(job.rules.exit_code(), 143);
+  EXPECT_EQ(job.rules.first_failure(), 2U);
+
+  Job quick;
+  quick.end({{2, code(143)}});
+  EXPECT_EQ(quick.next(0), Action::wait);
+  quick.end({{0, code(143)}, {1, code(143)}, {3, code(143)}});
+  EXPECT_EQ(quick.next(5), Action::terminate);  // nobody is left to hear it
+  EXPECT_EQ(quick.next(6), Action::finish);
+  EXPECT_EQ(quick.rules.outcome(), Outcome::failed);
+
+  Job hurried;
+  hurried.end({{2, code(143)}});
+  EXPECT_EQ(hurried.next(0), Action::wait);
+  hurried.rules.interrupted(SIGINT);
+  EXPECT_EQ(hurried.next(1), Action::terminate);
+
+  Job killed_one;
+  killed_one.end({{2, killed(SIGTERM)}});
+  EXPECT_EQ(killed_one.next(0), Action::terminate);
+}
+
 TEST(EndingRules, TheFirstFailureDecidesTheCodeAndEndsTheOthers) {
   Job job;
   job.end({{3, code(7)}});

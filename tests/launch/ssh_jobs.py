@@ -309,7 +309,10 @@ def run_killed_launcher():
 
 
 def run_killed_worker():
-    code = killed(lambda world, started: os.kill(children_of(started.pid)[0], signal.SIGKILL), "was killed by SIGKILL")
+    def victim(_, started):
+        (guard,) = children_of(started.pid)
+        os.kill(children_of(guard)[0], signal.SIGKILL)
+    code = killed(victim, "the launcher was killed by SIGKILL after", r"trainer 1 +hostb +\d+ +unknown")
     if code != 137:
         raise RuntimeError(code)
 

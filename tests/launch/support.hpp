@@ -88,6 +88,17 @@ inline void write_file(std::filesystem::path const& path, std::string_view text)
   std::ofstream(path, std::ios::binary) << text;
 }
 
+/// 0 for one that is gone.
+inline pid_t parent_of(pid_t pid) {
+  auto const text = read_file(prdist::concat("/proc/", pid, "/status"));
+  auto const at = text.find("\nPPid:\t");
+  pid_t parent = 0;
+  if (at != std::string::npos) {
+    (void)prdist::parse_number(text.substr(at + 7, text.find('\n', at + 1) - at - 7), parent);
+  }
+  return parent;
+}
+
 inline bool readable_within(int fd, std::chrono::milliseconds time) {
   pollfd entry{fd, POLLIN, 0};
   return ::poll(&entry, 1, static_cast<int>(time.count())) > 0;

@@ -1,8 +1,6 @@
 // The program over checkpoints: what it prints and how it ends.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <string>
 
@@ -11,27 +9,16 @@
 
 #include "../checkpoint/paddle_tables.hpp"
 #include "../checkpoint/sample.hpp"
+#include "../support/run_program.hpp"
 
 namespace prdist {
 namespace {
 
-struct Ran {
-  int code = -1;
-  std::string text;  // both streams
-};
-
-Ran prckpt(std::string const& arguments) {
-  Ran ran;
-  auto* const pipe = ::popen((std::string(PRCKPT_PROGRAM) + ' ' + arguments + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return ran;
-  char chunk[4096];
-  for (std::size_t got = 0; (got = std::fread(chunk, 1, sizeof chunk, pipe)) > 0;) ran.text.append(chunk, got);
-  auto const status = ::pclose(pipe);
-  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ran;
+test::Ran prckpt(std::string const& arguments) {
+  return test::run_program(PRCKPT_PROGRAM, arguments);
 }
 
-void expect(Ran const& ran, int code, std::string const& text) {
+void expect(test::Ran const& ran, int code, std::string const& text) {
   EXPECT_EQ(ran.code, code) << ran.text;
   EXPECT_NE(ran.text.find(text), std::string::npos) << ran.text << "\nwanted: " << text;
 }

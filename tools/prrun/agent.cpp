@@ -132,8 +132,14 @@ std::string own_address(AgentJob const& job) {
   return words >> client >> port >> address ? address : job.host;
 }
 
+void write_report(JobReport const& report) {
+  std::ofstream("log/report.json") << json::serialize(to_json(report)) << '\n';
+}
+
 class Agent {
  public:
+  explicit Agent(JobLedger& ledger) : ledger_(ledger) {}
+
   int run() {
     try {
       return run_job();
@@ -256,6 +262,7 @@ class Agent {
     job.log_dir = "log";
     job.limits.grace = job_.grace;
     job.quiet = true;
+    job.ledger = &ledger_;
     job.hand_over_sockets = job_.hand_over_sockets;
     plan_ = local.plan;
     Descriptor const nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -266,7 +273,7 @@ class Agent {
     if (tail_) tail_->finish([&](std::string_view line) { launcher_.say({{"say", "line"}, {"text", line}}); });
     say_progress(report->members);
     say_endings(report->members);
-    std::ofstream("log/report.json") << json::serialize(to_json(*report)) << '\n';
+    write_report(*report);
     // A failure here was told when it happened. What remains is that somebody ended this agent, or that it lost heart.
     bool const by_others = report->outcome != Outcome::succeeded && !report->first_failure;
     launcher_.say(
@@ -335,6 +342,7 @@ class Agent {
     }
   }
 
+  JobLedger& ledger_;
   Launcher launcher_{std::chrono::seconds(60)};
   std::optional<SignalSource> signals_;
   AgentJob job_;
@@ -358,7 +366,9 @@ int run_agent(Words const& words) {
     std::cerr << "prrun agent takes no arguments: prrun --hostfile starts it on other hosts\n";
     return wrong_usage;
   }
-  return run_guarded([] { return Agent().run(); });
+  JobLedger ledger;
+  return run_guarded(
+      ledger, [&] { return Agent(ledger).run(); }, write_report);
 }
 
 }  // namespace prrun

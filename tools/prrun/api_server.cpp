@@ -45,13 +45,13 @@ std::string percent_encoded(std::string_view text) {
 }
 
 /// What the apiserver says when it refuses, cut to a sentence's length.
-std::string said(HttpsAnswer const& answer) {
+std::string said(HttpAnswer const& answer) {
   auto text = status_message(answer.body);
   if (text.size() > 400) text = text.substr(0, 400) + "...";
   return text.empty() ? text : concat(" and says: ", text);
 }
 
-Error refused(ApiServer const& server, HttpsAnswer const& answer) {
+Error refused(ApiServer const& server, HttpAnswer const& answer) {
   auto const where = concat("k8s: the apiserver at ", server.host, ':', server.port, " answers ", answer.status);
   switch (answer.status) {
     case 401:

@@ -10,6 +10,8 @@
 #include <memory>
 #include <utility>
 
+#include <prdist/launch/printable.hpp>
+
 namespace prrun {
 
 using prdist::concat;
@@ -127,7 +129,7 @@ std::string CommandLine::origin_of(std::string_view complaint, Words const& word
 
 int CommandLine::complain(std::string_view what) {
   complaint_ = concat("prrun: ", what);
-  std::cerr << complaint_ << '\n' << usage_ << "\nTry: " << help_command_ << '\n';
+  std::cerr << prdist::printable(complaint_) << '\n' << usage_ << "\nTry: " << help_command_ << '\n';
   return wrong_usage;
 }
 

@@ -8,12 +8,9 @@
 #include <prdist/core/endpoint.hpp>
 #include <prdist/core/error.hpp>
 
-namespace prrun {
+#include "http_answer.hpp"
 
-struct HttpAnswer {
-  int status = 0;
-  std::string body;
-};
+namespace prrun {
 
 /// Blocks for at most the patience, besides what the name service takes. transport.* for what may pass,
 /// wire.too_large for a body over 64 MiB, wire.not_prdist for a peer that does not speak HTTP.

@@ -7,6 +7,8 @@
 
 #include <prdist/core/error.hpp>
 
+#include "http_answer.hpp"
+
 namespace prrun {
 
 struct HttpsRequest {
@@ -18,13 +20,9 @@ struct HttpsRequest {
   std::chrono::milliseconds patience{10'000};
 };
 
-struct HttpsAnswer {
-  int status = 0;
-  std::string body;
-};
-
 /// Blocks for at most the patience. config.invalid for a certificate that is not trusted and for a CA file that
-/// cannot be read, wire.too_large for a body over 64 MiB, transport.* for what may pass.
-[[nodiscard]] prdist::Result<HttpsAnswer> https_get(HttpsRequest const& request);
+/// cannot be read, wire.too_large for a body over 64 MiB, wire.not_prdist for what is no HTTP, transport.* for what may
+/// pass.
+[[nodiscard]] prdist::Result<HttpAnswer> https_get(HttpsRequest const& request);
 
 }  // namespace prrun

@@ -4,7 +4,7 @@
 
 namespace prrun {
 
-prdist::Result<HttpsAnswer> https_get(HttpsRequest const&) {
+prdist::Result<HttpAnswer> https_get(HttpsRequest const&) {
   return prdist::Error(prdist::Errc::config_invalid,
                        "https: this prrun was built without OpenSSL and cannot list pods: ",
                        "build it with libssl-dev, or render the manifest with discovery: dns");

@@ -1,53 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job_flags.hpp"
 
-#include <boost/json/serialize.hpp>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <sstream>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <prdist/core/text.hpp>
 #include <prdist/launch/cards.hpp>
 #include <prdist/launch/environment.hpp>
 #include <prdist/launch/listed.hpp>
+#include <prdist/launch/printable.hpp>
 #include <prdist/launch/program.hpp>
-#include <prdist/launch/report_json.hpp>
 #include <prdist/launch/termination_log.hpp>
-#include <prdist/launch/view.hpp>
 #include <prdist/version.hpp>
+
+#include "job_report.hpp"
 
 namespace prrun {
 
 using namespace prdist;
 
 namespace {
-
-/// Replaces the report as a whole. An empty text takes an old one away and finds out whether a new one can be written.
-Result<void> write_json(std::string const& path, std::string_view text) {
-  std::error_code error;
-  // A pipe or a device is written to; putting a file in its place would take it from everybody.
-  auto const kind = std::filesystem::status(path, error).type();
-  bool const in_place = kind != std::filesystem::file_type::regular && kind != std::filesystem::file_type::not_found;
-  auto const next = in_place ? path : path + ".tmp";
-  std::ofstream file(next, in_place ? std::ios::app : std::ios::trunc);
-  file << text;
-  file.close();
-  bool const fine = file && kind != std::filesystem::file_type::directory;
-  if (in_place && fine) return {};
-  error.clear();
-  if (fine && !text.empty()) std::filesystem::rename(next, path, error);
-  if (!in_place && (text.empty() || !fine)) std::filesystem::remove(next, error);
-  if (fine && text.empty()) std::filesystem::remove(path, error);
-  if (fine && !error) return {};
-  return Error(Errc::config_invalid, "launcher: the report '", path,
-               "' cannot be written: give another file with --json");
-}
 
 /// Paddle's flags that have nothing to say here. They are taken, so that a command line need not be changed, and a
 /// line says what is done.
@@ -358,10 +335,6 @@ void note_single_node(CLI::App const& app, JobFlags& flags) {
   }
 }
 
-void prepare_report(JobFlags const& flags) {
-  if (!flags.json.empty() && !flags.dry_run) write_json(flags.json, "").value();
-}
-
 void prepare(JobFlags& flags, Words const& command) {
   auto const* const path = std::getenv("PATH");
   flags.job.program = find_program(command.front(), path == nullptr ? "" : path, own_folder()).value();
@@ -373,36 +346,17 @@ void prepare(JobFlags& flags, Words const& command) {
 
 int show_plan(JobFlags const& flags, LaunchPlan const& plan) {
   for (auto const& member : members_here(plan)) {
-    std::cout << to_string(member) << ", log " << log_path(plan, member).string() << '\n';
-    for (auto const& [name, value] : variables_of(plan, member)) std::cout << "  " << name << '=' << value << '\n';
-    std::cout << "  " << flags.job.program.string();
-    for (auto const& argument : flags.job.arguments) std::cout << ' ' << std::quoted(argument, '\'');
-    std::cout << '\n';
+    std::cout << to_string(member) << ", log " << printable(log_path(plan, member).native()) << '\n';
+    for (auto const& [name, value] : variables_of(plan, member))
+      std::cout << "  " << name << '=' << printable(value) << '\n';
+    std::ostringstream command;
+    command << without_secrets(flags.job.program.string(), {});
+    for (auto const& argument : masked_arguments(flags.job.arguments, current_environment())) {
+      command << ' ' << std::quoted(argument, '\'');
+    }
+    std::cout << "  " << printable(command.str()) << '\n';
   }
   return std::cout.flush() ? 0 : 74;
-}
-
-int run_and_report(JobFlags const& flags, JobRun const& run) {
-  Console console;
-  auto const say = [&](std::string_view level, std::string_view text) {
-    console.error(launch_line(level, text, std::chrono::system_clock::now()));
-  };
-  if (!flags.job.quiet && flags.job.infos) {
-    for (auto const& line : configuration_lines(flags.configuration)) say("INFO", line);
-  }
-  if (!flags.job.quiet) {
-    for (auto const& line : flags.warnings) say("WARNING", line);
-  }
-  auto const report = run(console);
-  if (!report) {
-    console.error(report.error().what());
-    return exit_code(report.error().code());
-  }
-  if (flags.json.empty()) return report->exit_code;
-  auto const written = write_json(flags.json, boost::json::serialize(to_json(*report)) + '\n');
-  if (written) return report->exit_code;
-  console.error(written.error().what());
-  return report->exit_code != 0 ? report->exit_code : exit_code(written.error().code());
 }
 
 }  // namespace prrun

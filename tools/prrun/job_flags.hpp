@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flags of a job that prrun starts itself, on this machine or on several: those of paddle.distributed.launch and
-// fleetrun, each with its variable, and our own. And what a run of it begins and ends with: the configuration as Paddle
-// shows it, the report on the console and as a file.
+// fleetrun, each with its variable, and our own.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <prdist/core/environment.hpp>
-#include <prdist/core/error.hpp>
 #include <prdist/launch/configuration.hpp>
-#include <prdist/launch/console.hpp>
 #include <prdist/launch/local.hpp>
-#include <prdist/launch/report.hpp>
 
 #include "command_line.hpp"
 
@@ -62,20 +57,11 @@ void check(CLI::App const& app, JobFlags& flags, prdist::Environment const& envi
 /// Notes for flags that only several nodes have a use for.
 void note_single_node(CLI::App const& app, JobFlags& flags);
 
-/// Finds out whether the report can be written, and takes an old one away. @throws prdist::Error
-void prepare_report(JobFlags const& flags);
-
 /// Looks for the program, and whether a report can be written: better now than after hours of training.
 /// @throws prdist::Error
 void prepare(JobFlags& flags, Words const& command);
 
 /// Shows what would be started. Returns the exit code.
 [[nodiscard]] int show_plan(JobFlags const& flags, prdist::LaunchPlan const& plan);
-
-using JobRun = std::function<prdist::Result<prdist::JobReport>(prdist::Console&)>;
-
-/// Shows the configuration and runs the job to its end, to be called under guard (run_guarded). An error that kept it
-/// from starting goes to the console, the report into the file of --json. Returns the exit code.
-[[nodiscard]] int run_and_report(JobFlags const& flags, JobRun const& run);
 
 }  // namespace prrun

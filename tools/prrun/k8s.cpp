@@ -11,7 +11,6 @@
 
 #include <prdist/core/environment.hpp>
 #include <prdist/core/error.hpp>
-#include <prdist/launch/guard.hpp>
 #include <prdist/launch/k8s/pod_plan.hpp>
 #include <prdist/launch/k8s/wait_for_pods.hpp>
 #include <prdist/launch/node.hpp>
@@ -20,6 +19,7 @@
 #include <prdist/launch/workspace.hpp>
 
 #include "api_server.hpp"
+#include "job_report.hpp"
 #include "node_flags.hpp"
 
 namespace prrun {
@@ -163,11 +163,12 @@ fs::path output_of(Flags const& flags, Environment const& environment, NodePlan 
   return fs::absolute("log");
 }
 
-int run(Flags const& flags, Words const& command) {
+int run(Flags const& flags, Words const& command, JobLedger& ledger) {
   Environment const environment = process_environment;
   try {
     auto const patience = std::chrono::seconds(static_cast<long>(flags.wait));
     NodeJob job;
+    job.ledger = &ledger;
     job.plan = completed(read_pod(environment, pod_flags(flags)), environment, PodLister(environment, patience));
     apply(flags.node, job);
     job.output = output_of(flags, environment, job.plan);
@@ -201,7 +202,7 @@ int run_k8s(Words const& words) {
     }
     return *code;
   }
-  return run_guarded([&] { return run(flags, command); });
+  return run_share([&](JobLedger& ledger) { return run(flags, command, ledger); });
 }
 
 }  // namespace prrun

@@ -5,10 +5,11 @@
 
 #include <prdist/core/environment.hpp>
 #include <prdist/core/error.hpp>
-#include <prdist/launch/guard.hpp>
 #include <prdist/launch/local.hpp>
+#include <prdist/launch/printable.hpp>
 
 #include "job_flags.hpp"
+#include "job_report.hpp"
 #include "nodes.hpp"
 #include "ssh.hpp"
 
@@ -47,9 +48,9 @@ constexpr char const* notes =
     R"(Logs: LOG_DIR/serverlog.N and LOG_DIR/workerlog.N hold both streams of each process; those of the run before
 are kept as *.prev. Trainer 0's lines are also shown, behind "[trainer 0]".
 
-Ports: prrun binds them itself, so that nobody else can take them. A server of prdist takes over the socket
-(PRDIST_LISTEN_FD); any other server binds PADDLE_PORT as usual, which works as long as it sets SO_REUSEADDR,
-as nearly all do. For one that does not, --no-listen-fd gives the port free just before the program starts.
+Ports: prrun binds them itself, so that the system gives them to nobody else as free ones. A server of prdist takes
+over the socket (PRDIST_LISTEN_FD); any other server binds PADDLE_PORT as usual, which works as long as it sets
+SO_REUSEADDR, as nearly all do. For one that does not, --no-listen-fd gives the port free just before the program starts.
 
 Exit code: 0 when every trainer exited with 0, else the first failure's own (128+N for signal N); 130 after
 Ctrl-C, 124 after --timeout, 64 for wrong flags, 78 for a program or folder that cannot be used.)";
@@ -80,19 +81,17 @@ int run_here(Words const& words) {
     if (ssh.wanted()) return run_over_ssh(flags, ssh, command, line.unknown());
     prepare(flags, command);
     if (flags.dry_run) {
-      for (auto const& warning : flags.warnings) std::cerr << "prrun: " << warning << '\n';
+      for (auto const& warning : flags.warnings) std::cerr << "prrun: " << printable(warning) << '\n';
       auto const code = show_plan(flags, plan_local(flags.job).value().plan);
       if (flags.job.trainer_list.empty()) std::cout << "Ports are chosen anew at each start.\n";
       return std::cout.flush() ? code : 74;
     }
   } catch (Error const& error) {
-    std::cerr << error.what() << '\n';
+    std::cerr << printable(error.what()) << '\n';
     return exit_code(error.code());
   }
-  return run_guarded([&] {
-    return run_and_report(flags, [&](Console& console) {
-      return nodes.terms.most > 1 ? run_nodes(flags, nodes, words, console) : run_local(flags.job, console);
-    });
+  return run_and_report(flags, [&](Console& console) {
+    return nodes.terms.most > 1 ? run_nodes(flags, nodes, words, console) : run_local(flags.job, console);
   });
 }
 

@@ -6,11 +6,11 @@
 
 #include <prdist/core/environment.hpp>
 #include <prdist/core/error.hpp>
-#include <prdist/launch/guard.hpp>
 #include <prdist/launch/k8s/pod_plan.hpp>
 #include <prdist/launch/mpi/rank_plan.hpp>
 #include <prdist/launch/node.hpp>
 
+#include "job_report.hpp"
 #include "node_flags.hpp"
 
 namespace prrun {
@@ -91,10 +91,11 @@ NodePlan plan_of(Flags const& flags, Environment const& environment) {
   return plan;
 }
 
-int run(Flags const& flags, Words const& command) {
+int run(Flags const& flags, Words const& command, JobLedger& ledger) {
   Environment const environment = process_environment;
   try {
     NodeJob job;
+    job.ledger = &ledger;
     job.plan = plan_of(flags, environment);
     apply(flags.node, job);
     job.output = fs::absolute(flags.node.log_dir.empty() ? "log" : flags.node.log_dir);
@@ -115,7 +116,7 @@ int run_mpi(Words const& words) {
   Words command;
   declare(line.flags(), flags);
   if (auto const code = line.parse(words, true, command)) return *code;
-  return run_guarded([&] { return run(flags, command); });
+  return run_share([&](JobLedger& ledger) { return run(flags, command, ledger); });
 }
 
 }  // namespace prrun

@@ -13,8 +13,10 @@
 #include <utility>
 
 #include <prdist/core/text.hpp>
+#include <prdist/launch/configuration.hpp>
 #include <prdist/launch/descendants.hpp>
 #include <prdist/launch/node.hpp>
+#include <prdist/launch/printable.hpp>
 #include <prdist/launch/rendezvous/address.hpp>
 #include <prdist/launch/rendezvous/keeper.hpp>
 #include <prdist/launch/rendezvous/node_share.hpp>
@@ -99,8 +101,20 @@ namespace {
 std::string quoted(std::string const& word) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/=:,@%+";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string text = "'";
-  for (char const c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  auto const is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  // A line that is copied has to be one line.
+  bool const escaped = std::ranges::any_of(word, is_control);
+  std::string text = escaped ? "$'" : "'";
+  for (char const c : word) {
+    if (!escaped) {
+      text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    } else if (is_control(static_cast<unsigned char>(c))) {
+      auto const shown = printable(std::string_view(&c, 1));
+      text += c == '\t' ? "\\t" : shown;
+    } else {
+      text += c == '\'' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
+    }
+  }
   return text + "'";
 }
 
@@ -232,9 +246,13 @@ class NodesRun {
     std::string const dashes(80, '-');
     console_.out("Copy the following command to other nodes to run.");
     console_.out(dashes);
-    console_.out(command_for_others(program_invocation_name, place_.endpoint, flags_, job_.job.job_id, words_,
-                                    job_.job.arguments.size() + 1));
+    auto const command = command_for_others(program_invocation_name, place_.endpoint, flags_, job_.job.job_id, words_,
+                                            job_.job.arguments.size() + 1);
+    console_.out(command);
     console_.out(dashes);
+    if (command.find("***") != std::string::npos) {
+      say("WARNING", "*** in this command stands for what is secret: fill it in on the other nodes");
+    }
     if (host_.starts_with("127.") || host_ == "::1") {
       say("WARNING", concat("this machine is reached at ", host_, " only by itself: give its address with --host"));
     }
@@ -455,9 +473,10 @@ std::string command_for_others(std::string const& prrun, Endpoint const& master,
   };
   if (!given("nnodes")) text += concat(" --nnodes ", flags.nodes_text);
   if (!given("job_id") && job_id != "default") text += concat(" --job_id ", job_id);
+  auto const shown = masked_arguments(words, current_environment());
   for (std::size_t i = 0; i < words.size(); ++i) {
     bool const this_nodes_own = i < own && (is_flag(words[i], "rank") || is_flag(words[i], "host"));
-    if (!this_nodes_own) text += ' ' + quoted(words[i]);
+    if (!this_nodes_own) text += ' ' + quoted(shown[i]);
     if (this_nodes_own && words[i].find('=') == std::string::npos) ++i;
   }
   return text;

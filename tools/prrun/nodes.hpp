@@ -34,7 +34,7 @@ void declare(CLI::App& app, NodesFlags& flags);
 void check(NodesFlags& flags, JobFlags const& job);
 
 /// The command for the other nodes: this one's with the master in it, without what is this node's own. `words` are
-/// all that prrun was given, the last `program_words` of them the program and its arguments.
+/// all that prrun was given, the last `program_words` of them the program and its arguments; *** stands for secrets.
 [[nodiscard]] std::string command_for_others(std::string const& prrun, prdist::Endpoint const& master,
                                              NodesFlags const& flags, std::string const& job_id, Words const& words,
                                              std::size_t program_words);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ssh.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -23,11 +21,13 @@
 #include <prdist/launch/environment.hpp>
 #include <prdist/launch/guard.hpp>
 #include <prdist/launch/logs.hpp>
+#include <prdist/launch/printable.hpp>
 #include <prdist/launch/signals.hpp>
 #include <prdist/launch/ssh/placement.hpp>
 #include <prdist/launch/termination_log.hpp>
 #include <prdist/launch/view.hpp>
 
+#include "job_report.hpp"
 #include "ssh_hosts.hpp"
 #include "ssh_run.hpp"
 
@@ -106,7 +106,8 @@ std::vector<SshNode> nodes_of(SshFlags const& flags, std::vector<SshHost> const&
   return nodes;
 }
 
-int show_hosts(std::vector<SshNode> const& nodes, Words const& command) {
+int show_hosts(JobFlags const& flags, std::vector<SshNode> const& nodes, Words const& command) {
+  for (auto const& warning : flags.warnings) std::cerr << "prrun: " << printable(warning) << '\n';
   for (auto const& node : nodes) {
     std::cout << "node " << node.index << ", " << to_string(node.host) << ", " << node.workspace << ':';
     for (auto const& member : node.members)
@@ -114,29 +115,22 @@ int show_hosts(std::vector<SshNode> const& nodes, Words const& command) {
     std::cout << '\n';
   }
   std::cout << "Each runs:";
-  for (auto const& word : command) std::cout << ' ' << shell_quoted(word);
+  for (auto const& word : masked_arguments(command, current_environment())) {
+    std::cout << ' ' << printable(shell_quoted(word));
+  }
   std::cout << '\n';
   return std::cout.flush() ? 0 : 74;
 }
 
-void show_report(SshContext const& context, JobReport const& report) {
-  auto const show = [&](std::string_view text) {
-    for (; !text.empty(); text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1)) {
-      context.console.error(text.substr(0, text.find('\n')));
-    }
-  };
+void show_end(SshContext const& context, JobReport const& report) {
   bool const success = report.outcome == Outcome::succeeded;
   context.info(success ? "Pod completed" : "Pod failed");
-  if (!context.quiet || !success) {
-    show(table_of(report));
-    show(failing_log(report));
-    if (!success) context.console.error(launch_line("ERROR", cause_of(report), std::chrono::system_clock::now()));
-  }
+  if (!context.quiet || !success) show_report(context.console, report);
 }
 
 Result<JobReport> run(JobFlags const& flags, SshFlags const& ssh, std::vector<SshNode> nodes, SshRunJob const& job,
                       Console& console) {
-  auto const parent = ::getppid();
+  GuardWatch const guards(job.ledger);
   auto const held = hold_signals();
   adopt_orphans();
   auto const claim = claim_log_dir(flags.job.log_dir);
@@ -154,11 +148,11 @@ Result<JobReport> run(JobFlags const& flags, SshFlags const& ssh, std::vector<Ss
     SshRun running(context, nodes, job);
     running.start();
     auto report = running.watch();
-    report.launcher_killed = report.outcome == Outcome::interrupted && ::getppid() != parent;
+    guards.explain(report);
     for (auto const& trouble : gather_logs(context, nodes, flags.job.log_dir)) {
       console.error(launch_line("WARNING", trouble, std::chrono::system_clock::now()));
     }
-    show_report(context, report);
+    show_end(context, report);
     context.info(
         concat("Output of node 0 is in ", to_string(nodes.front().host), ", ", nodes.front().workspace, "/output"));
     context.info(concat("Exit code ", report.exit_code));
@@ -170,7 +164,7 @@ Result<JobReport> run(JobFlags const& flags, SshFlags const& ssh, std::vector<Ss
     report.job_id = flags.job.job_id;
     report.outcome = Outcome::interrupted;
     report.exit_code = 128 + interrupted.signal;
-    show_report(context, report);
+    show_end(context, report);
     return report;
   }
 }
@@ -314,12 +308,12 @@ int run_over_ssh(JobFlags& job, SshFlags const& flags, Words command, Words cons
     }
     command.insert(command.end(), unknown.begin(), unknown.end());
     nodes = nodes_of(flags, hosts_of(flags.hostfile));
-    if (job.dry_run) return show_hosts(nodes, command);
-    prepare_report(job);
     show_as_asked(job, flags, nodes, command);
+    if (job.dry_run) return show_hosts(job, nodes, command);
+    prepare_report(job);
     running.common.environment = environment_of(flags);
   } catch (Error const& error) {
-    std::cerr << error.what() << '\n';
+    std::cerr << printable(error.what()) << '\n';
     return exit_code(error.code());
   }
   running.common.job_id = job.job.job_id;
@@ -333,8 +327,9 @@ int run_over_ssh(JobFlags& job, SshFlags const& flags, Words command, Words cons
   running.common.patience = patience;
   running.log_dir = job.job.log_dir;
   running.with_gloo = job.job.with_gloo;
-  return run_guarded([&] {
-    return run_and_report(job, [&](Console& console) { return run(job, flags, std::move(nodes), running, console); });
+  return run_and_report(job, [&](Console& console) {
+    running.ledger = job.job.ledger;
+    return run(job, flags, std::move(nodes), running, console);
   });
 }
 

@@ -138,9 +138,17 @@ void SshRun::start() {
   context_.info(concat("Job: ", plan_.job_id, ", mode ps, replicas ", nodes_.size(), '[', nodes_.size(), ':',
                        nodes_.size(), "], elastic False"));
   context_.info(concat("Run Pod: ", plan_.pod_name, ", replicas ", report_.members.size(), ", status ready"));
+  note_members();
   for (auto& node : nodes_) node.channel->put(line_of(plan_to_json(plan_)));
   start_ = Clock::now();
   rules_ = EndingRules(all_members(nodes_), with_agents_first(job_.limits), start_);
+}
+
+void SshRun::note_members() {
+  if (job_.ledger == nullptr) return;
+  job_.ledger->begin(plan_.job_id, plan_.pod_name);
+  for (auto const& each : report_.members) job_.ledger->joined(each);
+  for (std::size_t rank = 0; rank < report_.members.size(); ++rank) job_.ledger->ended(rank, report_.members[rank]);
 }
 
 JobReport SshRun::watch() {
@@ -238,6 +246,7 @@ void SshRun::take(SshNode& node, boost::json::object const& message) {
     auto const pids = numbers_field<int>(message, "pids");
     if (pids.size() != node.members.size()) throw detail::bad_field("pids");
     for (std::size_t i = 0; i < pids.size(); ++i) report_.members[rank_of(node.members[i])].pid = pids[i];
+    note_members();
   }
   if (word == "ended") ended(ended_of(message));
   if (word == "error") {
@@ -258,6 +267,7 @@ void SshRun::ended(MemberReport const& report) {
   own.ending = report.ending;
   own.seconds = report.seconds;
   own.stopped = report.stopped;
+  if (job_.ledger != nullptr) job_.ledger->ended(rank, own);
   if (known_[rank]) return;
   known_[rank] = true;
   // One that its agent ended is no cause of anything: the rules hear only that it is gone.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <boost/json/object.hpp>
+#include <prdist/launch/ledger.hpp>
 #include <prdist/launch/plan.hpp>
 #include <prdist/launch/report.hpp>
 #include <prdist/launch/rules.hpp>
@@ -25,6 +26,7 @@ struct SshRunJob {
   prdist::EndingLimits limits;
   std::filesystem::path log_dir;
   std::string with_gloo = "1";
+  prdist::JobLedger* ledger = nullptr;  ///< for the guards of this process
 };
 
 class SshRun {
@@ -42,6 +44,7 @@ class SshRun {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void note_members();
   void tell_all(std::string_view word);
   void hear(SshNode& node);
   void take(SshNode& node, boost::json::object const& message);

@@ -17,11 +17,11 @@ namespace prdist {
 /// Names and values, sorted by name.
 using Configuration = std::map<std::string, std::string>;
 
-/// A program's arguments as Python shows a list: ['--epochs', '3', '--password', '***']. Values of flags that are named
-/// like secrets are left out, and so are those of secret variables of `environment` (NAME=value).
-[[nodiscard]] inline std::string shown_arguments(std::span<std::string const> arguments,
-                                                 std::span<std::string const> environment) {
-  std::string text;
+/// Arguments without what is secret: *** for the values of flags that are named like secrets, and for those of secret
+/// variables of `environment` (NAME=value).
+[[nodiscard]] inline std::vector<std::string> masked_arguments(std::span<std::string const> arguments,
+                                                               std::span<std::string const> environment) {
+  std::vector<std::string> masked;
   bool secret = false;
   for (auto argument : arguments) {
     auto const begin = argument.find_first_not_of('-');
@@ -33,8 +33,18 @@ using Configuration = std::map<std::string, std::string>;
     bool const named = is_secret_name(name);
     if (named && equals != std::string::npos) argument = argument.substr(0, equals + 1) + "***";
     secret = named && flag && equals == std::string::npos;
+    masked.push_back(without_secrets(argument, environment));
+  }
+  return masked;
+}
+
+/// A program's arguments as Python shows a list, masked: ['--epochs', '3', '--password', '***'].
+[[nodiscard]] inline std::string shown_arguments(std::span<std::string const> arguments,
+                                                 std::span<std::string const> environment) {
+  std::string text;
+  for (auto const& argument : masked_arguments(arguments, environment)) {
     text += text.empty() ? "'" : ", '";
-    for (char const c : without_secrets(argument, environment)) {
+    for (char const c : argument) {
       if (c == '\'' || c == '\\') text += '\\';
       if (c == '\n') text += "\\n";
       if (c != '\n') text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;

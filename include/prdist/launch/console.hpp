@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include <prdist/core/text.hpp>
+#include <prdist/launch/printable.hpp>
 
 namespace prdist {
 
@@ -92,19 +93,29 @@ class Console {
     return ::ioctl(error_fd_, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24U;
   }
 
+  /// A line, as printable() has it: what others have written must not do anything to the terminal.
   void out(std::string_view line) {
     if (one_file_) return error(line);
-    out_.put(line);
+    out_.put(printable(line));
     out_.put("\n");
     out_.flush({});
   }
 
   void error(std::string_view line) {
     error_.put(erase());
-    error_.put(line);
+    error_.put(printable(line));
     error_.put("\n");
     error_.put(status_);
     error_.flush({});
+  }
+
+  /// A text of several lines.
+  void error_lines(std::string_view text) {
+    while (!text.empty()) {
+      auto const line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(line.size() + 1, text.size()));
+      error(line);
+    }
   }
 
   /// The status, each of its lines cut to the terminal's width; an empty one takes it away. Nothing without a terminal.

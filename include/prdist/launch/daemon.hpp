@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -65,12 +66,27 @@ inline void tell_starter(int fd, std::string const& line) {
   }
 }
 
+/// Closes all descriptors but the standard ones and these two: a socket, a pipe or a lock of whoever started the daemon
+/// would stay open for as long as it runs.
+inline void close_inherited(int first, int second) {
+  unsigned next = STDERR_FILENO + 1;
+  for (int const kept : {std::min(first, second), std::max(first, second)}) {
+    if (kept < 0) continue;
+    auto const number = static_cast<unsigned>(kept);
+    if (number > next) ::close_range(next, number - 1, 0);
+    next = std::max(next, number + 1);
+  }
+  ::close_range(next, ~0U, 0);
+}
+
 /// The daemon itself. Never returns: what it leaves behind is its exit code.
 template <class Body>
 [[noreturn]] void run_daemon(Descriptor const& log_file, Descriptor told, Body& body) {
-  Descriptor const nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  ::dup2(nothing.get(), STDIN_FILENO);
+  if (Descriptor const nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC)); nothing) {
+    ::dup2(nothing.get(), STDIN_FILENO);
+  }
   write_to(log_file);
+  close_inherited(log_file.get(), told.get());
   int code = 0;
   auto const fail = [&](int with, std::string_view why) {
     code = with;
@@ -113,8 +129,8 @@ template <class Body>
 
 /// Runs `body(ready)` in a process of its own, in a session of its own, with its output in `log_path`; returns to the
 /// caller when body has called ready(), or has ended, or `patience` has passed. What body throws before that is the
-/// caller's to hear. The calling process must have one thread. @throws Error config.invalid when the log cannot be
-/// written, internal.error
+/// caller's to hear. Body gets no descriptor of the caller but the standard ones. The calling process must have one
+/// thread. @throws Error config.invalid when the log cannot be written, internal.error
 template <class Body>
 [[nodiscard]] DaemonStart start_daemon(std::filesystem::path const& log_path, std::chrono::milliseconds patience,
                                        Body body) {

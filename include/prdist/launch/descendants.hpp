@@ -49,19 +49,24 @@ inline void adopt_orphans() noexcept {
   return children;
 }
 
-/// Kills every child, then what becomes a child by that, until none is left or `patience` is over; reaps them all.
-/// False when something would not die.
-inline bool kill_children(std::chrono::milliseconds patience) {
+/// Kills every child, then what becomes a child by that, until none is left or `patience` is over; reaps them all and
+/// tells `reaped(pid, status)` of each. False when something would not die.
+template <class Reaped>
+bool kill_children(std::chrono::milliseconds patience, Reaped&& reaped) {
   auto const deadline = std::chrono::steady_clock::now() + patience;
   for (;;) {
-    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
-    }
+    int status = 0;
+    for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) reaped(pid, status);
     auto const children = living_children();
     if (children.empty()) return true;
     for (auto const pid : children) ::kill(pid, SIGKILL);
     if (std::chrono::steady_clock::now() >= deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+}
+
+inline bool kill_children(std::chrono::milliseconds patience) {
+  return kill_children(patience, [](pid_t, int) {});
 }
 
 }  // namespace prdist

@@ -34,6 +34,12 @@ struct Ending {
   return {WEXITSTATUS(status), 0, false};
 }
 
+/// From what waitid() tells of a process that is gone.
+[[nodiscard]] inline Ending ending_of(siginfo_t const& info) noexcept {
+  if (info.si_code == CLD_EXITED) return {info.si_status, 0, false};
+  return {0, info.si_status, info.si_code == CLD_DUMPED};
+}
+
 /// The code a shell would show: its own, or 128 + the signal.
 [[nodiscard]] inline int exit_code(Ending const& ending) noexcept {
   return ending.signal != 0 ? 128 + ending.signal : ending.code;

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the launcher's work in a child of the process people see, so that neither can be killed without the other
-// ending the job: when the visible process is killed, the worker gets SIGTERM from the kernel and ends the job in
-// order; when the worker is killed, its orphans fall to the visible process, which kills them.
+// Runs the launcher's work two processes below the one people see. All three adopt orphans, so whichever of them are
+// killed, one that is left finds what the job has started, also in sessions of its own, ends it and reports:
+//
+//   killed                  who ends the job
+//   the one people see      the worker, which gets SIGTERM, in order
+//   the guard between       the worker likewise; the one people see waits for it
+//   the worker              the guard: its members fall with the worker, what they started falls to the guard
+//   the worker and another  whoever is left, as the guard does
+//   both but the worker     the worker, in order
+//   all three at once       members still fall with the worker; what they started lives on, with init
 #pragma once
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,7 +23,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <map>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -23,6 +33,7 @@
 #include <prdist/core/text.hpp>
 #include <prdist/launch/descendants.hpp>
 #include <prdist/launch/ending.hpp>
+#include <prdist/launch/ledger.hpp>
 #include <prdist/launch/signals.hpp>
 
 namespace prdist {
@@ -44,63 +55,162 @@ inline void say(std::string_view text) {
   [[maybe_unused]] auto const written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
-template <class Work>
-[[noreturn]] void work_in_child(Work&& work, pid_t visible) {
+/// The child's first steps; its parent's death is SIGTERM to it.
+inline void stand_below(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != visible) std::_Exit(143);
+  if (::getppid() != parent) std::_Exit(143);
   // Ctrl-C goes to the terminal's foreground group: there it reaches the visible process alone, which passes it on
-  // once. Two would mean "kill at once".
+  // once. Two would mean "kill at once". And who kills that group kills one of three.
   ::setpgid(0, 0);
   ::signal(SIGTTOU, SIG_IGN);
   ::signal(SIGPIPE, SIG_IGN);
   adopt_orphans();
-  int code = prdist::exit_code(Errc::internal);
-  try {
-    code = std::forward<Work>(work)();
-  } catch (std::exception const& error) {
-    say(error.what());
+}
+
+/// A guard over one child, until the worker has ended.
+class Guard {
+ public:
+  Guard(pid_t child, sigset_t const& held, JobLedger& ledger)
+      : watched_(child), parent_(::getppid()), signals_(held), ledger_(ledger) {}
+
+  /// Returns the exit code. `report` is told of a job that nobody else has reported.
+  template <class Report>
+  [[nodiscard]] int run(Report&& report) {
+    while (!ended()) {
+      for (int const signal : signals_.wait(std::chrono::milliseconds(1000))) {
+        if (signal == SIGCHLD) continue;
+        // The death of the one above is a signal too, and the worker is told why it comes.
+        if (ledger_.visible() == parent_ && ::getppid() != parent_) ledger_.lost_guard(0);
+        ::kill(watched_, signal);
+      }
+      int status = 0;
+      for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) reaped_[pid] = ending_of(status);
+    }
+    auto const ending = reaped_.at(watched_);
+    bool const swept =
+        kill_children(std::chrono::seconds(5), [&](pid_t pid, int status) { reaped_[pid] = ending_of(status); });
+    if (auto job = ledger_.read()) {
+      job->launcher = ending;
+      job->exit_code = exit_code(ending);
+      complete(*job, reaped_);
+      report(*job);
+      ledger_.close();
+    } else if (ending.signal != 0) {
+      say(Error(Errc::internal, "launcher: its supervising process was killed by ", signal_name(ending.signal),
+                swept ? ": every process of the job has been ended" : ": look for left processes with ps")
+              .what());
+    }
+    return exit_code(lost_ && !ending.ok() ? *lost_ : ending);
   }
-  std::exit(code);
+
+ private:
+  /// Whether the worker has; a guard between that was killed leaves its place, and the worker, to this one.
+  [[nodiscard]] bool ended() {
+    auto const found = reaped_.find(watched_);
+    if (found == reaped_.end()) return false;
+    auto const worker = ledger_.supervisor();
+    if (found->second.signal == 0 || worker == 0 || worker == watched_) return true;
+    int status = 0;
+    auto const state = reaped_.contains(worker) ? worker : ::waitpid(worker, &status, WNOHANG);
+    if (state < 0) return true;  // the guard had reaped it
+    if (state > 0) reaped_.try_emplace(worker, ending_of(status));
+    lost_ = found->second;
+    ledger_.lost_guard(lost_->signal);
+    watched_ = worker;
+    return state > 0;
+  }
+
+  pid_t watched_;
+  pid_t parent_;
+  SignalSource signals_;
+  JobLedger& ledger_;
+  std::map<pid_t, Ending> reaped_;
+  std::optional<Ending> lost_;  ///< of the guard between
+};
+
+/// Runs `work` in a child, and guards it.
+template <class Work, class Report>
+[[nodiscard]] int guard(Work const& work, sigset_t const& held, JobLedger& ledger, Report& report) {
+  std::fflush(nullptr);
+  auto const parent = ::getpid();
+  auto const child = ::fork();
+  if (child < 0) {
+    say(Error(Errc::internal, "launcher: no process could be started: ", std::generic_category().message(errno),
+              ". Raise ulimit -u")
+            .what());
+    return exit_code(Errc::internal);
+  }
+  if (child == 0) {
+    stand_below(parent);
+    std::exit(work());
+  }
+  ::signal(SIGPIPE, SIG_IGN);  // a reader that has gone must not keep a report from its file
+  return Guard(child, held, ledger).run(report);
 }
 
 }  // namespace detail
 
 /// Runs `work` (returning an exit code) under guard and returns the code to exit with. To be called by a process with
-/// one thread and no children; takes SIGCHLD and the ending signals, which reach `work` held back (signals.hpp).
-template <class Work>
-[[nodiscard]] int run_guarded(Work&& work) {
+/// one thread and no children; takes SIGCHLD and the ending signals, which reach `work` held back (signals.hpp). When
+/// the worker is gone and the ledger has a job that was not reported, `report` is called with it, in one of the guards:
+/// a JobReport whose `launcher` says how the worker ended.
+template <class Work, class Report>
+[[nodiscard]] int run_guarded(JobLedger& ledger, Work&& work, Report&& report) {
   detail::open_standard_descriptors();
   auto const held = hold_signals();
   adopt_orphans();
-  std::fflush(nullptr);
-  auto const visible = ::getpid();
-  auto const worker = ::fork();
-  if (worker < 0) {
-    detail::say(Error(Errc::internal, "launcher: no process could be started: ", std::generic_category().message(errno),
-                      ". Raise ulimit -u")
-                    .what());
+  ledger.seen_as(::getpid());
+  char name[16] = "";
+  ::prctl(PR_GET_NAME, name);
+  auto const worker = [&] {
+    ::prctl(PR_SET_NAME, name);
+    ledger.supervised_by(::getpid());
+    try {
+      auto const code = work();
+      ledger.close();
+      return code;
+    } catch (std::exception const& error) {
+      detail::say(error.what());
+    }
     return exit_code(Errc::internal);
-  }
-  if (worker == 0) detail::work_in_child(std::forward<Work>(work), visible);
-  SignalSource signals(held);
-  for (;;) {
-    for (int const signal : signals.wait(std::chrono::milliseconds(1000))) {
-      if (signal != SIGCHLD) ::kill(worker, signal);
-    }
-    std::optional<Ending> ending;
-    int status = 0;
-    for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
-      if (pid == worker) ending = ending_of(status);
-    }
-    if (!ending) continue;
-    bool const swept = kill_children(std::chrono::seconds(5));
-    if (ending->signal != 0) {
-      detail::say(Error(Errc::internal, "launcher: its supervising process was killed by ", signal_name(ending->signal),
-                        swept ? ": every process of the job has been ended" : ": look for left processes with ps")
-                      .what());
-    }
-    return exit_code(*ending);
-  }
+  };
+  auto const between = [&] {
+    // By a name of its own it survives who kills all that is called as the program.
+    ::prctl(PR_SET_NAME, "prdist-guard");
+    return detail::guard(worker, held, ledger, report);
+  };
+  return detail::guard(between, held, ledger, report);
 }
+
+/// As above, for work that has no job to report.
+template <class Work>
+[[nodiscard]] int run_guarded(Work&& work) {
+  JobLedger ledger;
+  return run_guarded(ledger, std::forward<Work>(work), [](JobReport const&) {});
+}
+
+/// In the worker: whether the job was stopped because a guard was killed.
+class GuardWatch {
+ public:
+  explicit GuardWatch(JobLedger const* ledger) : ledger_(ledger), parent_(::getppid()) {}
+
+  /// Says so in the report of a job that has ended. May wait a second for the guard that is left to say by what.
+  void explain(JobReport& report) const {
+    if (report.outcome != Outcome::interrupted) return;
+    bool const orphan = ::getppid() != parent_;
+    if (orphan && ledger_ != nullptr && ::getppid() == ledger_->visible()) {
+      for (int i = 0; i < 200 && !ledger_->guard_is_lost(); ++i) ::poll(nullptr, 0, 5);
+    }
+    report.launcher_killed = orphan || (ledger_ != nullptr && ledger_->guard_is_lost());
+    int const signal = ledger_ != nullptr ? ledger_->signal_of_lost_guard() : 0;
+    if (!report.launcher_killed || signal == 0) return;
+    report.launcher = Ending{0, signal, false};
+    report.exit_code = exit_code(*report.launcher);
+  }
+
+ private:
+  JobLedger const* ledger_;
+  pid_t parent_;
+};
 
 }  // namespace prdist

@@ -3,8 +3,6 @@
 // put together.
 #pragma once
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -23,6 +21,7 @@
 #include <prdist/launch/console.hpp>
 #include <prdist/launch/descendants.hpp>
 #include <prdist/launch/environment.hpp>
+#include <prdist/launch/guard.hpp>
 #include <prdist/launch/local_plan.hpp>
 #include <prdist/launch/logs.hpp>
 #include <prdist/launch/plan.hpp>
@@ -63,6 +62,7 @@ namespace detail {
                log->get(), socket.value_or(-1)});
     if (!pid) return pid.error();
     started.push_back({member, *pid, {}, 0, false, path});
+    if (job.ledger != nullptr) job.ledger->joined(started.back());
     // The server alone keeps its socket: a copy here would go on taking connections after its death.
     if (socket) port->second.socket.reset();
   }
@@ -79,18 +79,21 @@ using Between = std::function<void(Supervisor&)>;
 /// that has called hold_signals() and adopt_orphans().
 [[nodiscard]] inline Result<JobReport> run_planned(LocalJob const& job, LocalPlan local, sigset_t const& held,
                                                    Console& console, Between const& between = {}) {
-  auto const parent = ::getppid();
-  auto const claim = claim_log_dir(job.log_dir, runs_in_part(local.plan) || local.plan.most_nodes > 1);
+  GuardWatch const guards(job.ledger);
+  bool const shared = runs_in_part(local.plan) || local.plan.most_nodes > 1;
+  auto const claim = claim_log_dir(job.log_dir, shared);
   if (!claim) return claim.error();
+  if (!shared) retire_logs(job.log_dir, job.keep_logs);
   JobView view(local.plan, console, job.quiet, job.infos);
   view.ready();
+  if (job.ledger != nullptr) job.ledger->begin(job.job_id, local.plan.pod_name, job.restarts);
   auto members = detail::start_members(job, local);
   if (!members) {
     kill_children(EndingRules::kill_patience);
     return members.error();
   }
   view.running();
-  Supervisor supervisor(std::move(*members), job.limits, held);
+  Supervisor supervisor(std::move(*members), job.limits, held, job.ledger);
   auto const trainers_here = std::ranges::count(members_here(local.plan), JobRole::trainer, &JobMember::role);
   supervisor.trainers_elsewhere(static_cast<std::size_t>(trainers_here) < local.plan.trainers.size());
   do {
@@ -100,8 +103,7 @@ using Between = std::function<void(Supervisor&)>;
   auto report = supervisor.report();
   report.job_id = job.job_id;
   report.pod_name = local.plan.pod_name;
-  // Under guard the SIGTERM of an orphan comes from the kernel (guard.hpp).
-  report.launcher_killed = report.outcome == Outcome::interrupted && ::getppid() != parent;
+  guards.explain(report);
   view.ended(report);
   return report;
 }
@@ -122,6 +124,7 @@ using Between = std::function<void(Supervisor&)>;
     if (runs_in_part(local->plan) && std::exchange(attempt.max_restart, 0U) > 0) {
       say("WARNING", "max_restart is not used: the other nodes of the lists would not know of a restart");
     }
+    attempt.restarts = restarts;
     auto report = run_planned(attempt, std::move(*local), held, console);
     if (!report) return report;
     auto const passed = std::chrono::steady_clock::now() - start;

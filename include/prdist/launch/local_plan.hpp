@@ -15,6 +15,7 @@
 #include <prdist/core/endpoint.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/core/text.hpp>
+#include <prdist/launch/ledger.hpp>
 #include <prdist/launch/listed.hpp>
 #include <prdist/launch/plan.hpp>
 #include <prdist/launch/ports.hpp>
@@ -45,6 +46,8 @@ struct LocalJob {
   /// any of this machine's addresses.
   std::vector<Endpoint> server_list;
   std::vector<Endpoint> trainer_list;
+  unsigned restarts = 0;        ///< of the whole job, before this run of it
+  JobLedger* ledger = nullptr;  ///< for the guards of this process (guard.hpp), where it has any
 };
 
 /// A plan and the sockets that hold the ports of this node's members.

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,6 +21,7 @@
 #include <prdist/core/descriptor.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/core/text.hpp>
+#include <prdist/launch/printable.hpp>
 
 namespace prdist {
 
@@ -31,15 +33,43 @@ namespace prdist {
   Descriptor claim(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!claim) {
     if (!error) error.assign(errno, std::generic_category());
-    return Error(Errc::config_invalid, "launcher: the log folder '", folder.string(), "' cannot be used, ",
+    return Error(Errc::config_invalid, "launcher: the log folder '", printable(folder.native()), "' cannot be used, ",
                  error.message(), ": give another one with --log_dir");
   }
   // File systems that cannot lock a folder answer otherwise; there the claim is not checked.
   if (::flock(claim.get(), (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    return Error(Errc::config_contradiction, "launcher: the log folder '", folder.string(),
+    return Error(Errc::config_contradiction, "launcher: the log folder '", printable(folder.native()),
                  "' is in use by another job: give another one with --log_dir");
   }
   return claim;
+}
+
+/// Puts away the logs of the run before in a folder that belongs to one job, whoever's they are: as *.prev, or for good
+/// unless `keep`. Those that this run will not write would pass for its own, and an older *.prev for one of the run
+/// before.
+inline void retire_logs(std::filesystem::path const& folder, bool keep = true) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  std::ranges::sort(names, std::greater<>());  // workerlog.1.prev before workerlog.1
+  for (std::string_view const name : names) {
+    auto const dot = name.find('.');
+    auto const kind = name.substr(0, dot);
+    bool const log = kind == "serverlog" || kind == "workerlog";
+    if (dot == std::string_view::npos || (!log && kind != "progress")) continue;
+    bool const previous = log && name.ends_with(".prev");
+    auto const number = name.substr(dot + 1, previous ? name.size() - dot - 6 : std::string_view::npos);
+    std::size_t index = 0;
+    auto const path = folder / name;
+    if (!parse_number(number, index) || !std::filesystem::is_regular_file(path, error)) continue;
+    if (log && !previous && keep) {
+      std::filesystem::rename(path, concat(path.native(), ".prev"), error);
+    } else {
+      std::filesystem::remove(path, error);
+    }
+  }
 }
 
 /// A fresh log; the one of the run before is kept as FILE.prev unless `keep` is false. Writes append, so that several
@@ -53,7 +83,7 @@ namespace prdist {
   }
   Descriptor log(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
   if (log) return log;
-  return Error(Errc::config_invalid, "launcher: the log file '", path.string(), "' cannot be written, ",
+  return Error(Errc::config_invalid, "launcher: the log file '", printable(path.native()), "' cannot be written, ",
                std::generic_category().message(errno), ": give another folder with --log_dir");
 }
 

@@ -24,7 +24,9 @@
 #include <prdist/launch/console.hpp>
 #include <prdist/launch/descendants.hpp>
 #include <prdist/launch/environment.hpp>
+#include <prdist/launch/guard.hpp>
 #include <prdist/launch/health.hpp>
+#include <prdist/launch/ledger.hpp>
 #include <prdist/launch/log_tail.hpp>
 #include <prdist/launch/logs.hpp>
 #include <prdist/launch/node_plan.hpp>
@@ -46,7 +48,8 @@ struct NodeJob {
   std::filesystem::path output;    ///< holds node_N/{server,train}.log; may be shared with the other nodes
   std::filesystem::path progress;  ///< the file of the trainer that runs here
   EndingLimits limits;
-  bool quiet = false;  ///< show what the members write and nothing else
+  bool quiet = false;           ///< show what the members write and nothing else
+  JobLedger* ledger = nullptr;  ///< for the guards of this process (guard.hpp), where it has any
 };
 
 [[nodiscard]] inline std::filesystem::path log_path(NodeJob const& job, JobMember const& member) {
@@ -97,6 +100,7 @@ class NodeRun {
                               port ? port->socket.get() : -1});
       if (!pid) return pid.error();
       started.push_back({member, *pid, {}, 0, false, path});
+      if (job_.ledger != nullptr) job_.ledger->joined(started.back());
       tails_.emplace_back(path);
       info(concat("Job: ", job_.plan.job_name, ", ", to_string(member), " of ",
                   member.role == JobRole::server ? job_.plan.servers.size() : job_.plan.trainers, ", pid ", *pid,
@@ -192,13 +196,15 @@ class NodeRun {
 [[nodiscard]] inline Result<JobReport> run_node(NodeJob const& job, Console& console) {
   auto const held = hold_signals();
   adopt_orphans();
+  GuardWatch const guards(job.ledger);
   detail::NodeRun node(job, console);
+  if (job.ledger != nullptr) job.ledger->begin(job.plan.job_name);
   auto members = node.start();
   if (!members) {
     kill_children(EndingRules::kill_patience);
     return members.error();
   }
-  Supervisor supervisor(std::move(*members), job.limits, held);
+  Supervisor supervisor(std::move(*members), job.limits, held, job.ledger);
   auto const is_server = [](JobMember const& member) { return member.role == JobRole::server; };
   supervisor.trainers_elsewhere(std::ranges::any_of(job.plan.members, is_server));
   do {
@@ -206,6 +212,7 @@ class NodeRun {
   } while (supervisor.step(std::chrono::milliseconds(supervisor.rules().ending() ? 20 : 50)));
   auto report = supervisor.report();
   report.job_id = job.plan.job_name;
+  guards.explain(report);
   node.refresh(supervisor);
   node.ended(report);
   return report;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ports without races: the launcher binds each socket itself and hands it to the server that owns the endpoint, so
-// nobody else can take the port between its choice and its use.
+// that the kernel gives the port to nobody who asks for a free one, nor to a socket without SO_REUSEADDR. A socket that
+// listens keeps out everybody else; one that is bound only lets in whoever asks for this very port with SO_REUSEADDR,
+// of any user, and the first of them to listen has it.
 //
 //   state      the server                                   what the program does with it
 //   listening  names PRDIST_LISTEN_FD in its own file       accepts from it; connections queue before it runs

@@ -18,6 +18,7 @@
 #include <prdist/launch/ending.hpp>
 #include <prdist/launch/logs.hpp>
 #include <prdist/launch/member.hpp>
+#include <prdist/launch/printable.hpp>
 #include <prdist/launch/rules.hpp>
 
 namespace prdist {
@@ -43,9 +44,12 @@ struct JobReport {
   std::string failed_elsewhere{};            ///< the cause, when it is a failure on another node
   unsigned restarts = 0;                     ///< of the whole job, before this run of it
   bool launcher_killed = false;              ///< what stopped the job is that the process people see was killed
+  std::optional<Ending> launcher{};          ///< likewise, where it is known how a process of the launcher ended
 };
 
 namespace detail {
+
+inline constexpr std::string_view out_of_memory = " (if nobody sent it, the machine ran out of memory: dmesg shows it)";
 
 [[nodiscard]] inline std::string seconds_text(double seconds) {
   char text[64];
@@ -68,8 +72,8 @@ namespace detail {
     if (each.stopped && each.ending) ended += ", stopped";
     if (report.first_failure == rank) ended += "  <- first failure";
     rows.push_back({concat(rank), to_string(each.member), concat(each.pid), ended, detail::seconds_text(each.seconds),
-                    each.log.string()});
-    if (hosts) rows.back().insert(rows.back().begin() + 2, each.host);
+                    printable(each.log.native())});
+    if (hosts) rows.back().insert(rows.back().begin() + 2, printable(each.host));
   }
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (auto const& row : rows) {
@@ -89,6 +93,11 @@ namespace detail {
   switch (report.outcome) {
     case Outcome::succeeded: return {};
     case Outcome::interrupted:
+      if (report.launcher && report.launcher->signal != 0) {
+        return concat("the launcher was killed by ", signal_name(report.launcher->signal), after,
+                      report.launcher->signal == SIGKILL ? detail::out_of_memory : "");
+      }
+      if (report.launcher) return concat("the launcher ended with exit code ", report.launcher->code, after);
       if (report.launcher_killed) return concat("the job was stopped because prrun itself was killed", after);
       return concat("the job was stopped by ", signal_name(report.exit_code - 128), after);
     case Outcome::timed_out: {
@@ -108,24 +117,31 @@ namespace detail {
                                       : concat("ended with exit code ", ending.code);
   auto const where = first.host.empty() ? std::string() : concat(" on ", first.host);
   return concat(to_string(first.member), where, ' ', how, " after ", detail::seconds_text(first.seconds), " s: see ",
-                first.log.string(),
-                ending.signal == SIGKILL ? " (if nobody sent it, the machine ran out of memory: dmesg shows it)" : "");
+                first.log.string(), ending.signal == SIGKILL ? detail::out_of_memory : "");
 }
 
-/// The end of the first failing member's log, each line behind "  | "; empty when nothing failed. When the log says
-/// that an address is in use, a sentence on the flag that helps.
+/// The end of the first failing member's log, each line behind "  | "; empty when nothing failed. Where the launcher
+/// itself was killed it is the first trainer's, which shows how far the job was. When the log says that an address is
+/// in use, a sentence on the flag that helps.
 [[nodiscard]] inline std::string failing_log(JobReport const& report, std::size_t count = 10) {
-  if (!report.first_failure) return {};
-  auto const& log = report.members.at(*report.first_failure).log;
+  auto shown = report.first_failure;
+  if (!shown && report.launcher) {
+    auto const is_trainer = [](auto const& each) { return each.member.role == JobRole::trainer && each.host.empty(); };
+    auto const first = std::ranges::find_if(report.members, is_trainer);
+    if (first != report.members.end()) shown = static_cast<std::size_t>(first - report.members.begin());
+  }
+  if (!shown) return {};
+  auto const& log = report.members.at(*shown).log;
   auto const lines = last_lines(log, count);
-  if (lines.empty()) return concat(log.string(), " is empty\n");
-  auto text = concat("last lines of ", log.string(), ":\n");
+  auto const name = printable(log.native());
+  if (lines.empty()) return concat(name, " is empty\n");
+  auto text = concat("last lines of ", name, ":\n");
   bool in_use = false;
   for (auto const& line : lines) {
     text += concat("  | ", line, '\n');
     in_use = in_use || line.find("ddress already in use") != std::string::npos;
   }
-  if (in_use && report.members.at(*report.first_failure).member.role == JobRole::server) {
+  if (in_use && report.members.at(*shown).member.role == JobRole::server) {
     text += "a server that binds PADDLE_PORT itself without SO_REUSEADDR needs --no-listen-fd\n";
   }
   return text;

@@ -5,6 +5,7 @@
 //   every trainer exits 0          servers may end by themselves for server_grace, then they are ended: success
 //   any member fails               the others are ended; the code is the first failure's, 128+n for signal n
 //   a member has lost its peer     (code 75) whoever caused that has a moment to end with its own code, which counts
+//   a member has stopped in order  (code 143) the others, with whom it met for that, have a moment to end by themselves
 //   a member fails on another node all are ended; the code is that failure's
 //   a trainer of an elastic job    goes alone, unless its code says that no other one could do better
 //   other nodes are not done       this one stays to hear how the job ends, even with no member left
@@ -65,6 +66,8 @@ class EndingRules {
   };
   /// By the launch contract the code of a member that lost a peer: somebody else's failure is the cause.
   static constexpr int code_of_a_victim = 75;
+  /// Likewise that of one that was asked to stop and has saved: that takes all of them, so the others are ending too.
+  static constexpr int code_after_stop = 143;
   /// How long the cause may take to show itself: a process that fails closes its connections before it has ended.
   static constexpr std::chrono::milliseconds cause_patience{2'000};
   static constexpr std::chrono::milliseconds kill_patience{5'000};
@@ -149,6 +152,7 @@ class EndingRules {
     outcome_ = Outcome::failed;
     exit_code_ = prdist::exit_code(first.ending);
     first_failure_ = first.rank;
+    in_order_ = first.ending == Ending{code_after_stop, 0, false};
   }
 
   template <class Which>
@@ -160,13 +164,17 @@ class EndingRules {
   }
 
   [[nodiscard]] bool must_end(TimePoint now) {
-    if (outcome_ != Outcome::succeeded) return true;
+    bool const all = all_ended([](auto const&) { return true; });
+    if (outcome_ != Outcome::succeeded) {
+      if (!in_order_ || all || hurry_) return true;
+      if (!in_order_since_) in_order_since_ = now;
+      return now >= *in_order_since_ + cause_patience;
+    }
     if (limits_.timeout && now >= start_ + *limits_.timeout) {
       outcome_ = Outcome::timed_out;
       exit_code_ = 124;
       return true;
     }
-    bool const all = all_ended([](auto const&) { return true; });
     if (all && staying_) return false;
     if (elsewhere_ && !all) {
       trainers_done_.reset();
@@ -186,9 +194,11 @@ class EndingRules {
   std::optional<TimePoint> trainers_done_;
   std::optional<MemberEnding> victim_;  // the first that lost a peer, until a cause is known
   std::optional<TimePoint> victim_since_;
+  std::optional<TimePoint> in_order_since_;
   std::optional<std::size_t> first_failure_;
   Outcome outcome_ = Outcome::succeeded;
   int exit_code_ = 0;
+  bool in_order_ = false;  // the first failure is a member that was asked to stop
   bool elsewhere_ = false;
   bool staying_ = false;
   bool ending_ = false;

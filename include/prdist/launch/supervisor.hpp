@@ -18,6 +18,7 @@
 
 #include <prdist/launch/descendants.hpp>
 #include <prdist/launch/ending.hpp>
+#include <prdist/launch/ledger.hpp>
 #include <prdist/launch/report.hpp>
 #include <prdist/launch/rules.hpp>
 #include <prdist/launch/signals.hpp>
@@ -30,9 +31,14 @@ class Supervisor {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `members` by rank, with pid and log filled in, each leading a process group.
-  Supervisor(std::vector<MemberReport> members, EndingLimits limits, sigset_t const& held)
-      : start_(Clock::now()), members_(std::move(members)), signals_(held), rules_(names(members_), limits, start_) {}
+  /// `members` by rank, with pid and log filled in, each leading a process group. A ledger has them already and is told
+  /// how they end.
+  Supervisor(std::vector<MemberReport> members, EndingLimits limits, sigset_t const& held, JobLedger* ledger = nullptr)
+      : start_(Clock::now()),
+        members_(std::move(members)),
+        signals_(held),
+        rules_(names(members_), limits, start_),
+        ledger_(ledger) {}
 
   /// Waits for news for at most `patience` and acts on them. False when the job is over.
   [[nodiscard]] bool step(std::chrono::milliseconds patience) {
@@ -94,16 +100,25 @@ class Supervisor {
 
   void reap() {
     std::vector<MemberEnding> endings;
-    int status = 0;
-    for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
-      auto const found = std::ranges::find(members_, pid, &MemberReport::pid);
-      if (found == members_.end() || found->ending) continue;  // an adopted orphan
-      found->ending = ending_of(status);
-      found->seconds = elapsed().count();
-      found->stopped = rules_.ending();
-      endings.push_back({static_cast<std::size_t>(found - members_.begin()), *found->ending});
+    siginfo_t info{};
+    // Looked at first and reaped then: were we killed between the two, the guards would find it in the ledger.
+    while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+      auto const found = std::ranges::find(members_, info.si_pid, &MemberReport::pid);
+      if (found != members_.end() && !found->ending) {  // else an adopted orphan
+        auto const rank = static_cast<std::size_t>(found - members_.begin());
+        found->ending = ending_of(info);
+        found->seconds = elapsed().count();
+        found->stopped = rules_.ending();
+        endings.push_back({rank, *found->ending});
+        if (ledger_ != nullptr) ledger_->ended(rank, *found);
+      }
+      ::waitpid(info.si_pid, nullptr, 0);
+      info = {};
     }
     rules_.ended(endings);
+    if (ledger_ == nullptr || told_failure_ || !rules_.first_failure()) return;
+    ledger_->failed_first(*rules_.first_failure());
+    told_failure_ = true;
   }
 
   [[nodiscard]] std::vector<pid_t> find_orphans() const {
@@ -141,6 +156,8 @@ class Supervisor {
   std::vector<MemberReport> members_;
   SignalSource signals_;
   EndingRules rules_;
+  JobLedger* ledger_;
+  bool told_failure_ = false;  ///< to the ledger
   std::string elsewhere_;
   std::set<pid_t> told_;  ///< groups and processes that have had their SIGTERM
 };

@@ -40,6 +40,14 @@ namespace prdist {
   return concat("LAUNCH ", level, ' ', std::string_view(stamp, size), std::string_view(fraction), text);
 }
 
+/// What people read at the end: the table, and of a job that did not succeed the end of a log and the cause.
+inline void show_report(Console& console, JobReport const& report) {
+  if (!report.members.empty()) console.error_lines(table_of(report));
+  console.error_lines(failing_log(report));
+  if (report.outcome == Outcome::succeeded) return;
+  console.error(launch_line("ERROR", cause_of(report), std::chrono::system_clock::now()));
+}
+
 class JobView {
  public:
   using Clock = std::chrono::steady_clock;
@@ -99,23 +107,13 @@ class JobView {
     if (tail_) tail_->finish([&](std::string_view line) { console_.out(concat(trainer_prefix, line)); });
     show_progress(progress_of(report.members, report.seconds));
     info(success ? "Pod completed" : "Pod failed");
-    if (!quiet_ || !success) {
-      show_text(table_of(report));
-      show_text(failing_log(report));
-      if (!success) console_.error(launch_line("ERROR", cause_of(report), std::chrono::system_clock::now()));
-    }
+    if (!quiet_ || !success) show_report(console_, report);
     info(concat("Exit code ", report.exit_code));
   }
 
  private:
   void info(std::string_view text) {
     if (infos_) console_.error(launch_line("INFO", text, std::chrono::system_clock::now()));
-  }
-
-  void show_text(std::string_view text) {
-    for (; !text.empty(); text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1)) {
-      console_.error(text.substr(0, text.find('\n')));
-    }
   }
 
   void show_progress(std::string const& progress) {

@@ -41,9 +41,13 @@ bool shows(std::filesystem::path const& file, std::string const& text) {
 
 /// The process that supervises below the visible one.
 pid_t worker_of(Prrun const& prrun) {
-  pid_t worker = 0;
-  std::ifstream(concat("/proc/", prrun.pid(), "/task/", prrun.pid(), "/children")) >> worker;
-  return worker;
+  pid_t pid = prrun.pid();
+  for (int i = 0; i < 2; ++i) {  // the guard is between
+    pid_t child = 0;
+    std::ifstream(concat("/proc/", pid, "/task/", pid, "/children")) >> child;
+    pid = child;
+  }
+  return pid;
 }
 
 class PrrunNodes : public testing::TestWithParam<std::string> {
@@ -403,6 +407,24 @@ TEST(PrrunNodesInvite, WhatIsThisNodesOwnIsLeftOutAndWhatTheEnvironmentSaidIsPut
   Words const words{"--host=10.0.0.4", "--rank", "0", "--server-num", "2", "--", "./train", "--rank", "5", "a b"};
   EXPECT_EQ(prrun::command_for_others("prrun", {"10.0.0.4", 2500}, flags, "ctr", words, 4),
             "prrun --master 10.0.0.4:2500 --nnodes 3 --job_id ctr --server-num 2 -- ./train --rank 5 'a b'");
+}
+
+TEST(PrrunNodesInvite, ShowsNoSecretAndIsOneLine) {
+  prrun::NodesFlags flags;
+  flags.nodes_text = "2";
+  Words const words{"--nnodes",  "2",   "--", "./train",       "--token=abc", "PASSWORD=def",
+                    "--api-key", "ghi", "sh", "a\n\tb'\\\x1b", "plain"};
+  EXPECT_EQ(prrun::command_for_others("prrun", {"10.0.0.4", 2500}, flags, "default", words, 8),
+            "prrun --master 10.0.0.4:2500 --nnodes 2 -- ./train '--token=***' 'PASSWORD=***' --api-key '***' sh "
+            "$'a\\n\\tb\\'\\\\\\x1b' plain");
+  Prrun first({"--nnodes=2", "--host", "127.0.0.1", "--wait", "0.2", "--", "true", "--token=abc123", "x_my-hidden_y"},
+              {{"MY_TOKEN", "my-hidden"}});
+  auto const finished = first.finish();
+  EXPECT_TRUE(has(finished.out, " -- true '--token=***' 'x_***_y'\n")) << finished.out;
+  EXPECT_TRUE(has(finished.error, "*** in this command stands for what is secret: fill it in on the other nodes"));
+  for (auto const& text : {finished.out, finished.error}) {
+    EXPECT_FALSE(has(text, "abc123") || has(text, "my-hidden")) << text;
+  }
 }
 
 TEST(PrrunNodesFlags, WhatIsWrongIs64) {

@@ -63,6 +63,20 @@ TEST(PrrunSsh, DryRunShowsWhoRunsWhereAndWhatIsPassedOn) {
   EXPECT_TRUE(has(finished.error, "Passed on to the program: --epochs\n")) << finished.error;
 }
 
+TEST(PrrunSsh, DryRunWarnsAsTheRunDoesAndShowsNoSecret) {
+  TempFolder folder;
+  write_file(folder / "machines", "node1\n");
+  auto const finished = Prrun(folder,
+                              {"--hostfile", "machines", "--max_restart", "2", "--job_id", "mine", "-j", "w",
+                               "--dry_run", "--", "./train", "--token", "abc"},
+                              {{"PADDLE_JOB_ID", "other"}})
+                            .finish();
+  EXPECT_EQ(finished.code(), 0) << finished.error;
+  EXPECT_TRUE(has(finished.error, "prrun: --job_id mine is used, not PADDLE_JOB_ID=other of the environment\n"));
+  EXPECT_TRUE(has(finished.error, "prrun: max_restart is not used: over ssh a job runs once\n")) << finished.error;
+  EXPECT_TRUE(has(finished.out, "Each runs: './train' '--token' '***'\n")) << finished.out;
+}
+
 TEST(PrrunSsh, UnknownFlagsAreRefusedWithoutHosts) {
   for (std::vector<std::string> const& words : {std::vector<std::string>{"--epochs=3", "--", "true"},
                                                 {"--hostfile", "m", "-j", "w", "--epochs", "3", "true"}}) {

@@ -2,11 +2,8 @@
 // Reads a job's state from what `kubectl get -o json` prints: batch Jobs, Volcano Jobs, PaddleJobs and their pods.
 #pragma once
 
-#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
-#include <boost/system/error_code.hpp>
 #include <cctype>
 #include <chrono>
 #include <cstddef>
@@ -18,6 +15,7 @@
 #include <prdist/core/error.hpp>
 #include <prdist/core/text.hpp>
 #include <prdist/launch/k8s/job_state.hpp>
+#include <prdist/launch/k8s/objects_json.hpp>
 #include <prdist/launch/k8s/pods_json.hpp>
 
 namespace prdist {
@@ -198,13 +196,8 @@ inline void add_sentence(std::string& detail, std::string const& reason, std::st
     return Error(Errc::config_invalid, "k8s: what kubectl printed is no list of objects, ", what,
                  ": call kubectl get pods -o json by hand");
   };
-  boost::system::error_code error;
-  boost::json::parse_options options;
-  options.max_depth = 64;
-  auto const value = boost::json::parse({text.data(), text.size()}, error, {}, options);
-  if (error) return wrong(concat("it is no JSON (", error.message(), ')'));
-  auto const* const root = value.if_object();
-  if (root == nullptr) return wrong("it is no object");
+  auto const [root, fault] = detail::read_object(text);
+  if (!fault.empty()) return wrong(fault);
   SubmittedJob state;
   auto const read = [&](boost::json::object const& item) {
     auto const* const metadata = detail::object_at(item, "metadata");
@@ -216,11 +209,11 @@ inline void add_sentence(std::string& detail, std::string const& reason, std::st
       state.jobs.push_back(detail::job_object(std::move(resource), *metadata, item));
     }
   };
-  auto const* const items = root->if_contains("items");
+  auto const* const items = root.if_contains("items");
   if (items != nullptr && items->is_array()) {
-    detail::each_object_at(*root, "items", read);
-  } else if (detail::object_at(*root, "metadata") != nullptr) {
-    read(*root);  // kubectl's answer when one object was asked for
+    detail::each_object_at(root, "items", read);
+  } else if (detail::object_at(root, "metadata") != nullptr) {
+    read(root);  // kubectl's answer when one object was asked for
   } else {
     return wrong("it has no items");
   }

@@ -2,45 +2,23 @@
 // Reads the apiserver's answer to a list of pods, and its refusals.
 #pragma once
 
-#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
-#include <boost/system/error_code.hpp>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <prdist/core/error.hpp>
 #include <prdist/core/text.hpp>
+#include <prdist/launch/k8s/objects_json.hpp>
 #include <prdist/launch/k8s/pods.hpp>
 
 namespace prdist {
 
 namespace detail {
-
-/// The member if it is there and of that kind, else null.
-[[nodiscard]] inline boost::json::object const* object_at(boost::json::object const& parent, std::string_view name) {
-  auto const* const value = parent.if_contains(name);
-  return value == nullptr ? nullptr : value->if_object();
-}
-
-[[nodiscard]] inline std::string text_at(boost::json::object const& parent, std::string_view name) {
-  auto const* const value = parent.if_contains(name);
-  auto const* const text = value == nullptr ? nullptr : value->if_string();
-  return text == nullptr ? std::string() : std::string(text->data(), text->size());
-}
-
-template <class Visit>
-void each_object_at(boost::json::object const& parent, std::string_view name, Visit&& visit) {
-  auto const* const value = parent.if_contains(name);
-  auto const* const list = value == nullptr ? nullptr : value->if_array();
-  if (list == nullptr) return;
-  for (auto const& item : *list) {
-    if (auto const* const object = item.if_object()) visit(*object);
-  }
-}
 
 /// Why a pod does not run: what its containers wait for or died of, then what its conditions say.
 [[nodiscard]] inline std::string reason_of(boost::json::object const& status) {
@@ -90,17 +68,12 @@ void each_object_at(boost::json::object const& parent, std::string_view name, Vi
     return Error(Errc::config_invalid, "k8s: the apiserver's answer is no list of pods, ", what,
                  ": check KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT_HTTPS");
   };
-  boost::system::error_code error;
-  boost::json::parse_options options;
-  options.max_depth = 64;
-  auto const value = boost::json::parse({text.data(), text.size()}, error, {}, options);
-  if (error) return wrong(concat("it is no JSON (", error.message(), ')'));
-  auto const* const root = value.if_object();
-  if (root == nullptr) return wrong("it is no object");
-  auto const* const items = root->if_contains("items");
+  auto const [root, fault] = detail::read_object(text);
+  if (!fault.empty()) return wrong(fault);
+  auto const* const items = root.if_contains("items");
   if (items == nullptr || !items->is_array()) return wrong("it has no items");
   std::vector<Pod> pods;
-  detail::each_object_at(*root, "items", [&](auto const& item) {
+  detail::each_object_at(root, "items", [&](auto const& item) {
     Pod pod;
     if (auto const* const metadata = detail::object_at(item, "metadata")) {
       pod.name = detail::text_at(*metadata, "name");
@@ -119,10 +92,7 @@ void each_object_at(boost::json::object const& parent, std::string_view name, Vi
 
 /// The sentence of a Status object, with which the apiserver refuses; empty when the text is none.
 [[nodiscard]] inline std::string status_message(std::string_view text) {
-  boost::system::error_code error;
-  auto const value = boost::json::parse({text.data(), text.size()}, error);
-  auto const* const root = error ? nullptr : value.if_object();
-  return root == nullptr ? std::string() : detail::text_at(*root, "message");
+  return detail::text_at(detail::read_object(text).object, "message");
 }
 
 }  // namespace prdist
