@@ -250,6 +250,7 @@ prdist_component(launch
     include/prdist/launch/rendezvous/outlook.hpp
     include/prdist/launch/rendezvous/session.hpp
     include/prdist/launch/rendezvous/store.hpp
+    include/prdist/launch/rendezvous/trainer_count.hpp
     include/prdist/launch/rendezvous/transitions.hpp
     include/prdist/launch/rendezvous/wait_for_nodes.hpp
     include/prdist/launch/report.hpp
