@@ -209,6 +209,7 @@ prdist_component(launch
     include/prdist/launch/cards.hpp
     include/prdist/launch/command.hpp
     include/prdist/launch/configuration.hpp
+    include/prdist/launch/connections.hpp
     include/prdist/launch/console.hpp
     include/prdist/launch/daemon.hpp
     include/prdist/launch/descendants.hpp
@@ -224,6 +225,7 @@ prdist_component(launch
     include/prdist/launch/k8s/pods_json.hpp
     include/prdist/launch/k8s/wait_for_pods.hpp
     include/prdist/launch/listed.hpp
+    include/prdist/launch/listed_wait.hpp
     include/prdist/launch/local.hpp
     include/prdist/launch/local_plan.hpp
     include/prdist/launch/log_tail.hpp

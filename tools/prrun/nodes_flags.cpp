@@ -22,7 +22,7 @@ void declare(CLI::App& app, NodesFlags& flags) {
       ->type_name("WHERE")
       ->envname("PADDLE_MASTER");
   app.add_option(spelled("wait"), flags.wait,
-                 "seconds to wait until all nodes have come")
+                 "seconds to wait until all nodes have come; with lists, while nobody is connected to servers here")
       ->check(seconds())
       ->type_name("S")
       ->capture_default_str();

@@ -23,6 +23,7 @@
 #include <prdist/launch/console.hpp>
 #include <prdist/launch/descendants.hpp>
 #include <prdist/launch/environment.hpp>
+#include <prdist/launch/listed_wait.hpp>
 #include <prdist/launch/local_plan.hpp>
 #include <prdist/launch/logs.hpp>
 #include <prdist/launch/plan.hpp>
@@ -148,7 +149,14 @@ using Between = std::function<void(LocalRun const&)>;
     if (runs_in_part(local->plan) && std::exchange(attempt.max_restart, 0U) > 0) {
       say("WARNING", "max_restart is not used: the other nodes of the lists would not know of a restart");
     }
-    auto report = run_planned(attempt, std::move(*local), held, console);
+    ListedWait wait(local->plan, job.listed_patience, [&](std::string_view level, std::string_view text) {
+      if (job.infos) say(level, text);
+    });
+    // A server of prdist ends by itself when all trainers have.
+    bool const waits = runs_in_part(local->plan) && !names_listen_fd(job.program);
+    auto report = run_planned(attempt, std::move(*local), held, console, [&](LocalRun const& run) {
+      if (waits) wait.look(run.supervisor, std::chrono::steady_clock::now());
+    });
     if (!report) return report;
     auto const passed = std::chrono::steady_clock::now() - start;
     report->restarts = restarts;

@@ -3,6 +3,7 @@
 // nodes share, and the sockets that hold those of this node.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -45,6 +46,8 @@ struct LocalJob {
   /// any of this machine's addresses.
   std::vector<Endpoint> server_list;
   std::vector<Endpoint> trainer_list;
+  /// With lists: how long servers of a foreign program stay here for others' trainers while nobody is connected.
+  std::chrono::milliseconds listed_patience{600'000};
 };
 
 /// A plan and the sockets that hold the ports of this node's members.
