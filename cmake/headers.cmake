@@ -211,6 +211,7 @@ prdist_component(launch
     include/prdist/launch/cards.hpp
     include/prdist/launch/command.hpp
     include/prdist/launch/configuration.hpp
+    include/prdist/launch/connections.hpp
     include/prdist/launch/console.hpp
     include/prdist/launch/daemon.hpp
     include/prdist/launch/descendants.hpp
@@ -228,6 +229,7 @@ prdist_component(launch
     include/prdist/launch/k8s/wait_for_pods.hpp
     include/prdist/launch/ledger.hpp
     include/prdist/launch/listed.hpp
+    include/prdist/launch/listed_wait.hpp
     include/prdist/launch/local.hpp
     include/prdist/launch/local_plan.hpp
     include/prdist/launch/log_tail.hpp
@@ -256,6 +258,7 @@ prdist_component(launch
     include/prdist/launch/rendezvous/outlook.hpp
     include/prdist/launch/rendezvous/session.hpp
     include/prdist/launch/rendezvous/store.hpp
+    include/prdist/launch/rendezvous/trainer_count.hpp
     include/prdist/launch/rendezvous/transitions.hpp
     include/prdist/launch/rendezvous/wait_for_nodes.hpp
     include/prdist/launch/report.hpp

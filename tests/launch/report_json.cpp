@@ -39,3 +39,12 @@ TEST(ReportJson, OfASuccessHasNoFailureAndNoCause) {
   EXPECT_TRUE(object.at("cause").is_null());
   EXPECT_EQ(object.at("outcome").as_string(), "succeeded");
 }
+
+TEST(ReportJson, NamesWhatFellInAJobThatSucceeded) {
+  JobReport report;
+  EXPECT_FALSE(to_json(report).contains("fallen"));
+  report.fallen = {{{JobRole::trainer, 2}, 104, Ending{0, SIGKILL, false}, 1.5, false, "log/workerlog.2"}};
+  EXPECT_EQ(to_json(report).at("fallen"), json::parse(R"([
+      {"role": "trainer", "index": 2, "pid": 104, "exit_code": null, "signal": "SIGKILL", "stopped": false,
+       "seconds": 1.5, "log": "log/workerlog.2"}])"));
+}

@@ -320,3 +320,42 @@ TEST(EndingRules, ATrainerOfAnElasticJobFallsAloneUnlessNoOtherCouldDoBetter) {
   EXPECT_EQ(ended({1, code(64)}), Outcome::failed);
   EXPECT_EQ(ended({0, killed(9)}), Outcome::failed) << "a server does not";
 }
+
+TEST(EndingRules, AFallenTrainerRunsOnUntilItIsDecidedWhatBecomesOfIt) {
+  EndingLimits limits{milliseconds(100), milliseconds(200), {}, true};
+  std::vector<JobMember> const members{{JobRole::server, 0}, {JobRole::trainer, 0}};
+  EndingRules rules(members, limits, at(0));
+  rules.ended(std::vector<MemberEnding>{{1, killed(9)}});
+  EXPECT_TRUE(rules.is_fallen(1));
+  EXPECT_EQ(rules.next(at(1000), false), EndingRules::Action::wait) << "servers are needed";
+  rules.started_again(1);
+  rules.ended(std::vector<MemberEnding>{{1, code(0)}});
+  EXPECT_FALSE(rules.is_fallen(1));
+  (void)rules.next(at(1001), false);
+  EXPECT_EQ(rules.next(at(1200), false), EndingRules::Action::terminate);
+  EXPECT_EQ(rules.outcome(), Outcome::succeeded);
+  // While all are ended nobody decides.
+  EndingRules stopped(members, limits, at(0));
+  stopped.ended(std::vector<MemberEnding>{{1, killed(9)}});
+  stopped.interrupted(SIGTERM);
+  EXPECT_EQ(stopped.next(at(1), false), EndingRules::Action::terminate);
+  stopped.ended(std::vector<MemberEnding>{{0, killed(15)}});
+  EXPECT_EQ(stopped.next(at(2), false), EndingRules::Action::finish);
+}
+
+TEST(EndingRules, TheLastFallenTrainerOfANodeWithoutServersIsItsFailure) {
+  EndingLimits const limits{milliseconds(100), milliseconds(200), {}, true};
+  EndingRules rules({{JobRole::trainer, 0}, {JobRole::trainer, 1}}, limits, at(0));
+  rules.ended(std::vector<MemberEnding>{{0, code(70)}, {1, killed(9)}});
+  rules.given_up(0);
+  EXPECT_EQ(rules.outcome(), Outcome::succeeded);
+  rules.given_up(1);
+  EXPECT_EQ(rules.outcome(), Outcome::failed);
+  EXPECT_EQ(rules.exit_code(), 137);
+  // One that has finished makes it a success.
+  EndingRules well({{JobRole::trainer, 0}, {JobRole::trainer, 1}}, limits, at(0));
+  well.ended(std::vector<MemberEnding>{{0, code(0)}, {1, killed(9)}});
+  well.given_up(1);
+  EXPECT_EQ(well.next(at(1), false), EndingRules::Action::finish);
+  EXPECT_EQ(well.exit_code(), 0);
+}

@@ -41,6 +41,34 @@ TEST(Supervisor, ReportsHowEachMemberEnded) {
   EXPECT_EQ(code, 0);
 }
 
+// What it had started goes with it: it would train on beside the one that takes its place.
+TEST(Supervisor, AFallenTrainerIsStartedAgainAndTheReportKeepsHowItFell) {
+  TempFolder folder;
+  launch_test::Mailbox mailbox(folder / "box");
+  auto const code = launch_test::in_child([&] {
+    auto const held = hold_signals();
+    adopt_orphans();
+    EndingLimits limits = quick;
+    limits.expendable_trainers = true;
+    auto const script = "sleep 1000 & echo $! >\"$0\"; kill -KILL $$";
+    Supervisor supervisor({started(JobRole::trainer, 0, script, (folder / "box").string())}, limits, held);
+    auto const child = mailbox.pids(1);
+    auto const first = supervisor.members()[0].pid;
+    while (supervisor.fallen().empty()) {
+      if (!supervisor.step(milliseconds(20))) return 1;
+    }
+    while (!living_children().empty()) (void)supervisor.step(milliseconds(20));
+    if (child.empty() || !launch_test::gone_within(child[0])) return 2;
+    auto const again = started(JobRole::trainer, 0, "exit 0");
+    supervisor.started_again(0, again.pid);
+    auto const report = run(supervisor);
+    if (report.outcome != Outcome::succeeded || report.members[0].pid != again.pid) return 3;
+    if (report.fallen.size() != 1 || report.fallen[0].pid != first) return 4;
+    return report.fallen[0].ending == Ending{0, SIGKILL, false} ? 0 : 5;
+  });
+  EXPECT_EQ(code, 0);
+}
+
 TEST(Supervisor, WakesAStoppedMemberSoThatItHearsSigterm) {
   auto const code = launch_test::in_child([] {
     auto const held = hold_signals();

@@ -268,7 +268,7 @@ class Agent {
     Descriptor const nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
     Console console(nowhere.get(), nowhere.get());
     auto const report =
-        run_planned(job, std::move(local), held, console, [this](Supervisor& supervisor) { between(supervisor); });
+        run_planned(job, std::move(local), held, console, [this](LocalRun const& run) { between(run.supervisor); });
     if (!report) throw report.error();
     if (tail_) tail_->finish([&](std::string_view line) { launcher_.say({{"say", "line"}, {"text", line}}); });
     say_progress(report->members);

@@ -63,14 +63,14 @@ constexpr std::uint16_t paddle_gloo_port = 6767;
 
 void declare_members(CLI::App& app, JobFlags& flags) {
   auto const count = within(1, 1024, "a number");
-  auto const server_count = within(1, 256, "a number");  // as many as there are shards
-  app.add_option(spelled("server_num"), flags.server_num, "servers, 1 to 256 [1]")
+  auto const server_count = within(0, 256, "a number");  // as many as there are shards
+  app.add_option(spelled("server_num"), flags.server_num, "servers, 1 to 256; with --nnodes here, or 0 [1]")
       ->check(server_count)
       ->type_name("N")
       ->envname("PADDLE_SERVER_NUM");
   app.add_option(concat(spelled("trainer_num"), ',', spelled("worker_num")), flags.trainer_num,
-                 "trainers, 1 to 1024; also --worker_num [1]")
-      ->check(count)
+                 "trainers, 1 to 1024; with --nnodes here, or 0; also --worker_num [1]")
+      ->check(within(0, 1024, "a number"))
       ->type_name("N")
       ->envname("PADDLE_TRAINER_NUM");
   app.add_option("--servers", flags.servers, "all servers' endpoints; this machine runs its own of them")
@@ -263,18 +263,7 @@ void declare(CLI::App& app, JobFlags& flags) {
       ->envname("PADDLE_JOB_ID")
       ->capture_default_str();
   declare_paddles_rest(app, flags);
-  app.add_option(spelled("server_grace"), flags.server_grace,
-                 "seconds that servers have to end by themselves after the trainers")
-      ->check(seconds())
-      ->type_name("S")
-      ->capture_default_str();
-  app.add_option(spelled("grace"), flags.grace, "seconds between SIGTERM and SIGKILL")
-      ->check(seconds())
-      ->type_name("S")
-      ->capture_default_str();
-  app.add_option(spelled("timeout"), flags.timeout, "seconds that the whole job may take")
-      ->check(seconds())
-      ->type_name("S");
+  declare(app, flags.limits, "the whole job");
   app.add_option(spelled("json"), flags.json, "file for the report as JSON")->type_name("FILE");
   app.add_flag(concat("-q,", spelled("quiet")), flags.job.quiet, "show only the report of a failure");
   app.add_flag(spelled("no_listen_fd"), flags.no_listen_fd, "give the ports free just before the program starts");
@@ -317,9 +306,7 @@ void check(CLI::App const& app, JobFlags& flags, Environment const& environment)
   job.keep_logs = !is_true(flags.log_overwrite);
   auto const level = CLI::detail::to_lower(flags.log_level);
   job.infos = level == "info" || level == "debug";
-  job.limits.server_grace = millis(flags.server_grace);
-  job.limits.grace = millis(flags.grace);
-  if (flags.timeout) job.limits.timeout = millis(*flags.timeout);
+  apply(flags.limits, job.limits);
   job.hand_over_sockets = !flags.no_listen_fd;
   flags.configuration = configuration_of(app, flags);
 }

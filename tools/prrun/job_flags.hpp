@@ -15,6 +15,7 @@
 #include <prdist/launch/local.hpp>
 
 #include "command_line.hpp"
+#include "limit_flags.hpp"
 
 namespace prrun {
 
@@ -36,9 +37,7 @@ struct JobFlags {
   std::optional<unsigned> max_restart;
   int elastic_level = -1;
   double elastic_timeout = 30;
-  double server_grace = 10;
-  double grace = 10;
-  std::optional<double> timeout;
+  LimitFlags limits;
   std::string json;
   bool no_listen_fd = false;
   bool dry_run = false;

@@ -62,7 +62,7 @@ struct Flags {
 };
 
 void declare(CLI::App& app, Flags& flags) {
-  flags.node.grace = 110;  // within the 120 s that prgen's manifests give
+  flags.node.limits.grace = 110;  // within the 120 s that prgen's manifests give
   declare(app, flags.node);
   app.add_option("--role", flags.role, "this pod's role: pserver or trainer")
       ->check(CLI::IsMember({"pserver", "trainer"}))

@@ -72,6 +72,7 @@ int run_here(Words const& words) {
       check(line.flags(), flags, process_environment);
       check(line.flags(), ssh);
       check(nodes, flags);
+      flags.job.listed_patience = millis(nodes.wait);
       if (ssh.wanted() && nodes.terms.most > 1) {
         throw CLI::ValidationError("--hostfile", "names the nodes itself: leave --nnodes and --master out");
       }

@@ -18,25 +18,12 @@ void declare(CLI::App& app, NodeFlags& flags) {
       ->check(within(1, 65536, "a number"))
       ->type_name("N");
   app.add_option(spelled("log_dir"), flags.log_dir, "folder that gets node_N/{server,train}.log")->type_name("DIR");
-  app.add_option(spelled("server_grace"), flags.server_grace,
-                 "seconds that servers have to end by themselves after the trainers")
-      ->check(seconds())
-      ->type_name("S")
-      ->capture_default_str();
-  app.add_option(spelled("grace"), flags.grace, "seconds between SIGTERM and SIGKILL")
-      ->check(seconds())
-      ->type_name("S")
-      ->capture_default_str();
-  app.add_option(spelled("timeout"), flags.timeout, "seconds that this node's part may take")
-      ->check(seconds())
-      ->type_name("S");
+  declare(app, flags.limits, "this node's part");
   app.add_flag(concat("-q,", spelled("quiet")), flags.quiet, "show what the program writes and nothing else");
 }
 
 void apply(NodeFlags const& flags, NodeJob& job) {
-  job.limits.server_grace = millis(flags.server_grace);
-  job.limits.grace = millis(flags.grace);
-  if (flags.timeout) job.limits.timeout = millis(*flags.timeout);
+  apply(flags.limits, job.limits);
   job.quiet = flags.quiet;
 }
 

@@ -10,6 +10,7 @@
 #include <prdist/launch/node.hpp>
 
 #include "command_line.hpp"
+#include "limit_flags.hpp"
 
 namespace prrun {
 
@@ -17,9 +18,7 @@ struct NodeFlags {
   std::optional<std::size_t> servers;
   std::optional<std::size_t> trainers;
   std::string log_dir;
-  double server_grace = 10;
-  double grace = 10;
-  std::optional<double> timeout;
+  LimitFlags limits;
   bool quiet = false;
 };
 

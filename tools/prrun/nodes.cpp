@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <memory>
 #include <string_view>
@@ -18,82 +19,20 @@
 #include <prdist/launch/node.hpp>
 #include <prdist/launch/printable.hpp>
 #include <prdist/launch/rendezvous/address.hpp>
-#include <prdist/launch/rendezvous/keeper.hpp>
 #include <prdist/launch/rendezvous/node_share.hpp>
-#include <prdist/launch/rendezvous/outlook.hpp>
 #include <prdist/launch/rendezvous/session.hpp>
 #include <prdist/launch/rendezvous/wait_for_nodes.hpp>
 #include <prdist/launch/signals.hpp>
-#include <prdist/launch/termination_log.hpp>
 #include <prdist/launch/view.hpp>
 
 #include "etcd_store.hpp"
+#include "node_part.hpp"
 #include "store_server.hpp"
 
 namespace prrun {
 
 using namespace prdist;
 using Clock = std::chrono::steady_clock;
-
-void declare(CLI::App& app, NodesFlags& flags) {
-  app.add_option(spelled("nnodes"), flags.nodes_text,
-                 "nodes of the job, each runs the same command; LEAST:MOST lets trainers come and go")
-      ->type_name("N")
-      ->envname("PADDLE_NNODES")
-      ->capture_default_str();
-  app.add_option(spelled("master"), flags.master_text,
-                 "where nodes meet: host:port of the first node, or etcd://host:port")
-      ->type_name("WHERE")
-      ->envname("PADDLE_MASTER");
-  app.add_option(spelled("wait"), flags.wait, "seconds to wait until all nodes have come")
-      ->check(seconds())
-      ->type_name("S")
-      ->capture_default_str();
-  app.add_option(spelled("node_timeout"), flags.node_timeout, "seconds of silence after which a node is given up")
-      ->check(within(1.0, 3600.0, "a number of seconds"))
-      ->type_name("S")
-      ->capture_default_str();
-  app.add_flag(spelled("elastic_sync"), flags.elastic_sync,
-               "start all members again when nodes of an elastic job come or go");
-  app.add_option(spelled("store_patience"), flags.store_patience,
-                 "seconds that a running job goes on while etcd does not answer")
-      ->check(seconds())
-      ->type_name("S")
-      ->capture_default_str();
-}
-
-void check(NodesFlags& flags, JobFlags const& job) {
-  std::string_view const text = flags.nodes_text;
-  auto& [least, most, reforms, restarts] = flags.terms;
-  auto const colon = text.find(':');
-  bool const range = colon != std::string_view::npos;
-  bool const read = parse_number(text.substr(0, colon), least) &&
-                    parse_number(range ? text.substr(colon + 1) : text, most) && least >= 1 && most >= least &&
-                    most <= 1024;
-  if (!read) {
-    throw CLI::ValidationError("--nnodes",
-                               concat("'", text, "' is not a number from 1 to 1024, nor LEAST:MOST of them"));
-  }
-  if (flags.elastic_sync && least == most) {
-    throw CLI::ValidationError("--elastic_sync", "needs a range, such as --nnodes 2:4");
-  }
-  // A job whose nodes are fixed starts again with all of them; an elastic one has Paddle's number of restarts.
-  restarts = job.max_restart.value_or(least == most ? 0 : 3);
-  reforms = flags.elastic_sync || (least == most && restarts > 0);
-  // Lists of endpoints say already who is where: nobody has to meet.
-  if (!job.job.trainer_list.empty()) flags.terms = {};
-  if (most == 1) return;
-  if (job.rank >= static_cast<int>(most)) {
-    throw CLI::ValidationError("--rank", concat(job.rank, " is not below --nnodes ", flags.nodes_text));
-  }
-  if (job.job.mode != JobMode::ps) {
-    throw CLI::ValidationError("--nnodes", "a collective job on several nodes is given by --ips");
-  }
-  if (flags.master_text.empty()) return;
-  auto master = parse_master(flags.master_text);
-  if (!master) throw CLI::ValidationError("--master", std::string(master.error().message()));
-  flags.master = std::move(*master);
-}
 
 namespace {
 
@@ -151,33 +90,16 @@ class NodesRun {
 
   Result<JobReport> run() {
     if (auto const opened = open_store(); !opened) return opened.error();
-    std::optional<Result<JobReport>> last;
-    for (bool again = false;; again = true) {
-      auto report = run_once(again);
-      // A node that does not get in again ends with what it came to.
-      if (!report && last && stopped_by_ == 0) {
-        say("WARNING", report.error().message());
-        return *last;
-      }
-      if (!comes_back_) return report;
-      last = std::move(report);
-    }
-  }
-
- private:
-  /// One life of this node in the job: several starts of its members when the job forms again.
-  Result<JobReport> run_once(bool again) {
-    comes_back_ = false;
     auto offer = make_offer(job_.job, host_);
     if (!offer) return offer.error();
     if (job_.rank >= 0) offer->node.wanted_rank = static_cast<std::size_t>(job_.rank);
     offer->node.first = server_ != nullptr;
-    offer->node.again = again;
     me_ = offer->node;
     SessionOptions const options{job_.job.job_id, flags_.terms,
                                  std::chrono::seconds(static_cast<long>(flags_.node_timeout)),
                                  millis(job_.elastic_timeout)};
     NodeSession session(*store_, options, me_);
+    // Several starts of the members here when the job forms again.
     for (;;) {
       auto view = meet(session);
       if (!view) {
@@ -185,24 +107,21 @@ class NodesRun {
         if (stopped_by_ == 0) return view.error();
         return stopped();
       }
-      auto report = take_part(session, std::move(*view), std::move(*offer));
-      if (!forms_again_) {
+      auto [report, again] = take_part(session, std::move(*view), std::move(*offer));
+      if (again) offer = make_offer(job_.job, host_);
+      if (!again || !offer) {
         session.leave(Clock::now());
+        if (!offer) return offer.error();
         return report;
       }
-      auto const name = me_.name;
-      offer = make_offer(job_.job, host_);
-      if (!offer) {
-        session.leave(Clock::now());
-        return offer.error();
-      }
-      offer->node.name = name;
+      offer->node.name = me_.name;
       offer->node.wanted_rank = me_.wanted_rank;
       offer->node.first = me_.first;
       session.offer(offer->node);
     }
   }
 
+ private:
   void say(std::string_view level, std::string_view text) {
     if (level == "INFO" && (job_.job.quiet || !job_.job.infos)) return;
     console_.error(launch_line(level, text, std::chrono::system_clock::now()));
@@ -282,15 +201,14 @@ class NodesRun {
     return report;
   }
 
-  Result<JobReport> take_part(NodeSession& session, SessionView view, NodeOffer offer) {
+  struct Part {
+    Result<JobReport> report;
+    bool again = false;  ///< the job forms again, and this node with it
+  };
+
+  Part take_part(NodeSession& session, SessionView view, NodeOffer offer) {
     auto job = job_.job;
     auto const& self = *find_node(view.state, me_.name);
-    epoch_ = view.state.epoch;
-    told_failure_ = told_trained_ = told_done_ = told_left_ = forms_again_ = false;
-    // Where servers run a trainer that falls takes nobody with it; elsewhere the node leaves, and may come back.
-    bool const elastic = flags_.terms.elastic() && !flags_.terms.reforms;
-    expendable_ = job.limits.expendable_trainers = elastic && !self.servers.empty();
-    leaves_ = elastic && self.servers.empty() && server_ == nullptr;
     if (job.limits.timeout) {
       auto const passed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began_);
       job.limits.timeout = std::max(*job.limits.timeout - passed, std::chrono::milliseconds(0));
@@ -299,131 +217,24 @@ class NodesRun {
                        std::ranges::count_if(view.state.nodes, prdist::takes_part), ", run ", view.state.run, '.',
                        view.state.epoch, " of job ", job.job_id, " on ", to_string(place_)));
     auto local = share_of(view.state, std::move(offer), job);
-    std::unique_ptr<SessionKeeper> keeper;
-    auto const keep = [&]() -> SessionKeeper& {
-      if (!keeper) keeper = std::make_unique<SessionKeeper>(session, view);
-      return *keeper;
-    };
-    auto report = run_planned(job, std::move(local), held_, console_,
-                              [&](Supervisor& supervisor) { between(keep(), supervisor); });
-    if (!report && leaves_) {
-      keep().tell(NodePhase::left);
-    } else if (!report) {
-      keep().tell(JobFailure{me_.name, exit_code(report.error().code()),
-                             concat(name_of(me_), ": ", report.error().message()), false});
-    } else if (report->outcome != Outcome::succeeded) {
-      tell_failure(keep(), *report);
-    }
-    // What the others cannot hear now they find out by themselves.
-    auto const patience = std::chrono::milliseconds(keep().news().trouble ? 500 : 5000);
-    bool told = keep().flush(patience);
-    forms_again_ = told && report && forms_again(*report, keep().news().view);
-    if (forms_again_) return report;
-    comes_back_ = told && told_left_ && report && report->outcome == Outcome::failed && may_help(report->exit_code);
-    if (!told_left_) keep().tell(NodePhase::ended);
-    told = keep().flush(patience);
-    if (told && server_ != nullptr) linger(keep());
-    return report;
-  }
-
-  static bool may_help(int code) { return code != 0 && code != 64 && code != 78 && code != 124; }
-
-  /// Whether this node starts its members again, with those that are there now.
-  bool forms_again(JobReport const& report, SessionView const& view) const {
-    if (!view.member || view.fenced || !view.state.terms.reforms || report.outcome != Outcome::failed) return false;
-    return view.state.phase == JobPhase::forming && view.state.epoch != epoch_;
-  }
-
-  void tell_failure(SessionKeeper& keeper, JobReport const& report) {
-    if (!report.failed_elsewhere.empty() || std::exchange(told_failure_, true)) return;
-    // The others go on without this node, as long as they are enough.
-    bool const goes = leaves_ && report.exit_code != 64 && report.exit_code != 78;
-    bool const others_reform = flags_.terms.reforms && report.outcome == Outcome::interrupted && server_ == nullptr;
-    if (goes || others_reform) {
-      told_left_ = true;
-      keeper.tell(NodePhase::left);
-      return;
-    }
-    // It holds a line of a log, and others read it in the store and on their consoles.
-    auto const what = without_secrets(concat(name_of(me_), ": ", last_words(report)), current_environment());
-    keeper.tell(JobFailure{me_.name, report.exit_code, what, report.exit_code == EndingRules::code_of_a_victim});
-  }
-
-  /// Between two steps of the supervisor: what happened elsewhere comes in, what happened here goes out.
-  void between(SessionKeeper& keeper, Supervisor& supervisor) {
-    auto const news = keeper.news();
-    auto const outlook = outlook_of(news.view, me_.name, server_ != nullptr, epoch_);
-    supervisor.trainers_elsewhere(outlook.trainers_elsewhere);
-    supervisor.nodes_elsewhere(outlook.nodes_elsewhere);
-    if (outlook.failure) supervisor.failed_elsewhere(outlook.failure->code, outlook.failure->what);
-    if (outlook.reforms) {
-      supervisor.failed_elsewhere(EndingRules::code_of_a_victim, concat("the job forms again: ", *outlook.reforms));
-    }
-    look_at_store(news, supervisor);
-    auto const& rules = supervisor.rules();
-    if (rules.ending() && rules.outcome() != Outcome::succeeded) {
-      tell_failure(keeper, supervisor.report());
-      return;
-    }
-    auto const& members = supervisor.members();
-    auto const count = [&](auto&& which) {
-      return std::ranges::count_if(
-          members, [&](auto const& each) { return each.member.role == JobRole::trainer && which(each.ending); });
-    };
-    auto const trainers = count([](auto const&) { return true; });
-    auto const over = count([](auto const& ending) { return ending.has_value(); });
-    auto const well = count([](auto const& ending) { return ending && ending->ok(); });
-    bool const done_training = well == trainers || (expendable_ && over == trainers);
-    if (done_training && !std::exchange(told_trained_, true)) {
-      keeper.tell(well == 0 && trainers > 0 ? NodePhase::fallen : NodePhase::trained);
-    }
-    bool const done = std::ranges::all_of(members, [](auto const& each) { return each.ending.has_value(); });
-    if (done && outlook.nodes_elsewhere && !std::exchange(told_done_, true)) {
-      say("INFO",
-          concat("This node's part is done; the job goes on, on ", names_of(news.view.state, [&](auto const& node) {
-                   return node.name != me_.name && prdist::takes_part(node);
-                 })));
-    }
-  }
-
-  /// A job goes on for a while without its store, which it needs only to hear of the others.
-  void look_at_store(SessionKeeper::News const& news, Supervisor& supervisor) {
-    if (!news.trouble) {
-      if (std::exchange(in_trouble_, false)) say("INFO", concat("The store ", to_string(place_), " answers again"));
-      return;
-    }
-    auto const silence = Clock::now() - news.trouble_since;
-    auto const seconds = std::chrono::duration_cast<std::chrono::seconds>(silence).count();
-    bool const passes = exit_code(news.trouble->code()) == EndingRules::code_of_a_victim;
-    bool const first_node = place_.kind == Master::Kind::first_node;
-    // With its store the first node is gone, so it gets no more time than any other node.
-    auto const patience = first_node ? std::min(flags_.node_timeout, flags_.store_patience) : flags_.store_patience;
-    bool const victims = first_node && std::ranges::any_of(supervisor.members(), [](auto const& each) {
-                           return each.ending && each.ending->code == EndingRules::code_of_a_victim && !each.stopped;
-                         });
-    if (!std::exchange(in_trouble_, true)) {
-      say("WARNING", concat("The job goes on for ", patience, " s without its store: ", news.trouble->message()));
-    }
-    if (passes && !victims && silence < millis(patience)) return;
-    auto const who = first_node ? concat(", and with it ", first_of(news.view.state)) : std::string();
-    supervisor.failed_elsewhere(
-        EndingRules::code_of_a_victim,
-        concat("the store ", to_string(place_), who, " was lost ", seconds, " s ago: ", news.trouble->message()));
-  }
-
-  static std::string first_of(JobState const& state) {
-    auto const names = names_of(state, [](auto const& node) { return node.first; });
-    return names.empty() ? std::string("its node") : names;
+    local.plan.elastic_timeout = static_cast<std::size_t>(std::max(1.0, std::ceil(job_.elastic_timeout)));
+    NodePart part({job_, flags_, place_, server_ != nullptr, [this](auto level, auto text) { say(level, text); }},
+                  me_.name, session, std::move(view));
+    job.limits.expendable_trainers = part.trainers_are_expendable();
+    auto report = run_planned(job, std::move(local), held_, console_, [&](LocalRun const& run) { part.between(run); });
+    if (part.forms_again(report)) return {std::move(report), true};
+    if (part.end() && server_ != nullptr) linger(part);
+    return {std::move(report), false};
   }
 
   /// The store stays until the others have heard how the job ended, for a bounded time.
-  void linger(SessionKeeper& keeper) {
-    auto const deadline =
-        Clock::now() + millis(job_.server_grace + job_.grace + flags_.node_timeout) + std::chrono::seconds(10);
+  void linger(NodePart& part) {
+    auto const deadline = Clock::now() + millis(job_.limits.server_grace + job_.limits.grace + flags_.node_timeout) +
+                          std::chrono::seconds(10);
     auto const told_after = Clock::now() + std::chrono::seconds(1);
     bool told = false;
     while (Clock::now() < deadline) {
-      auto const news = keeper.news();
+      auto const news = part.news();
       auto const left = names_of(news.view.state,
                                  [&](auto const& node) { return node.name != me_.name && prdist::takes_part(node); });
       if (left.empty()) return;
@@ -447,17 +258,7 @@ class NodesRun {
   std::unique_ptr<Store> store_;
   NodeInfo me_;
   int stopped_by_ = 0;
-  std::uint64_t epoch_ = 0;  ///< in which the members here began
   Clock::time_point began_ = Clock::now();
-  bool expendable_ = false;  ///< trainers here may fall
-  bool leaves_ = false;      ///< its failure is not that of the job
-  bool forms_again_ = false;
-  bool comes_back_ = false;
-  bool told_left_ = false;
-  bool told_failure_ = false;
-  bool told_trained_ = false;
-  bool told_done_ = false;
-  bool in_trouble_ = false;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -22,10 +23,12 @@ namespace prdist {
 
 struct Nic {
   std::string name;
-  std::vector<std::string> addresses{};  ///< IPv4 and IPv6, as text
+  std::vector<std::string> addresses{};       ///< IPv4 and IPv6, as text; those that others may use
+  std::vector<std::string> link_addresses{};  ///< those that mean something on one link only (fe80::)
+  bool up = true;
 };
 
-/// All of them, also those without an address. Addresses that mean something on one link only (fe80::) are left out.
+/// All of them, also those without an address.
 /// @throws Error internal.error when the system does not tell
 [[nodiscard]] inline std::vector<Nic> all_nics() {
   ifaddrs* list = nullptr;
@@ -38,16 +41,20 @@ struct Nic {
     auto nic = std::ranges::find(nics, std::string_view(it->ifa_name), &Nic::name);
     if (nic == nics.end()) nic = nics.insert(nics.end(), Nic{it->ifa_name});
     if (it->ifa_addr == nullptr) continue;
+    nic->up = (it->ifa_flags & IFF_UP) != 0;
     char text[INET6_ADDRSTRLEN];
     void const* address = nullptr;
+    bool link_only = false;
     if (it->ifa_addr->sa_family == AF_INET) {
       address = &reinterpret_cast<sockaddr_in const*>(it->ifa_addr)->sin_addr;
     } else if (it->ifa_addr->sa_family == AF_INET6) {
       auto const& v6 = reinterpret_cast<sockaddr_in6 const*>(it->ifa_addr)->sin6_addr;
-      if (!IN6_IS_ADDR_LINKLOCAL(&v6)) address = &v6;
+      link_only = IN6_IS_ADDR_LINKLOCAL(&v6);
+      address = &v6;
     }
     if (address == nullptr) continue;
-    nic->addresses.emplace_back(::inet_ntop(it->ifa_addr->sa_family, address, text, sizeof text));
+    auto& addresses = link_only ? nic->link_addresses : nic->addresses;
+    addresses.emplace_back(::inet_ntop(it->ifa_addr->sa_family, address, text, sizeof text));
   }
   return nics;
 }

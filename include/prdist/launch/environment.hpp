@@ -97,6 +97,9 @@ namespace detail {
   };
   variables.insert(variables.end(), common.begin(), common.end());
   if (!plan.elastic.empty()) variables.push_back({"PRDIST_ELASTIC", plan.elastic});
+  if (!plan.elastic.empty() && plan.elastic_timeout != 0) {
+    variables.push_back({"PRDIST_ELASTIC_TIMEOUT", concat(plan.elastic_timeout)});
+  }
   if (listen_fd) variables.push_back({std::string(listen_fd_variable), concat(*listen_fd)});
   if (member.role == JobRole::trainer) {
     variables.push_back({"PADDLE_TRAINER_ID", concat(member.index)});

@@ -65,6 +65,9 @@ class JobLedger {
          concat(static_cast<int>(each.stopped))});
   }
 
+  /// The member of this rank had ended, and runs again.
+  void started_again(std::size_t rank, pid_t pid) { put({"again", concat(rank), concat(pid)}); }
+
   void failed_first(std::size_t rank) { put({"failed", concat(rank)}); }
 
   /// The job has been reported: nothing is left to be told.
@@ -164,6 +167,13 @@ class JobLedger {
     if (kind == "failed") {
       if (known) report.first_failure = rank;
       return 2;
+    }
+    if (kind == "again") {
+      if (known) {
+        report.members[rank].pid = number<pid_t>(word(2));
+        report.members[rank].ending.reset();
+      }
+      return 3;
     }
     if (known) {
       auto& each = report.members[rank];

@@ -22,6 +22,7 @@
 #include <prdist/launch/descendants.hpp>
 #include <prdist/launch/environment.hpp>
 #include <prdist/launch/guard.hpp>
+#include <prdist/launch/listed_wait.hpp>
 #include <prdist/launch/local_plan.hpp>
 #include <prdist/launch/logs.hpp>
 #include <prdist/launch/plan.hpp>
@@ -36,6 +37,21 @@ namespace prdist {
 
 namespace detail {
 
+/// The log of the run before is kept as FILE.prev; that of a member that fell in this run is gone on with.
+[[nodiscard]] inline Result<MemberReport> start_member(LocalJob const& job, LaunchPlan const& plan,
+                                                       JobMember const& member, std::optional<int> socket, bool again) {
+  auto const path = log_path(plan, member);
+  auto log = again ? continued_log(path) : open_log(path, job.keep_logs);
+  if (!log) return log.error();
+  std::error_code ignored;
+  std::filesystem::remove(progress_path(plan, member), ignored);  // the last run's would be shown as this one's
+  auto const pid =
+      spawn({job.program, job.arguments, environment_with(current_environment(), variables_of(plan, member, socket)),
+             log->get(), socket.value_or(-1)});
+  if (!pid) return pid.error();
+  return MemberReport{member, *pid, {}, 0, false, path};
+}
+
 /// Starts every member, servers first. What was started before a failure is the caller's to end.
 [[nodiscard]] inline Result<std::vector<MemberReport>> start_members(LocalJob const& job, LocalPlan& local) {
   if (!job.hand_over_sockets) {
@@ -46,22 +62,14 @@ namespace detail {
       if (auto const listening = start_listening(port); !listening) return listening.error();
     }
   }
-  auto const inherited = current_environment();
   std::vector<MemberReport> started;
   for (auto const& member : members_here(local.plan)) {
-    auto const path = log_path(local.plan, member);
-    auto const log = open_log(path, job.keep_logs);
-    if (!log) return log.error();
-    std::error_code ignored;
-    std::filesystem::remove(progress_path(local.plan, member), ignored);  // the last run's would be shown as this one's
     std::optional<int> socket;
     auto const port = member.role == JobRole::server ? local.servers.find(member.index) : local.servers.end();
     if (port != local.servers.end()) socket = port->second.socket.get();
-    auto const pid =
-        spawn({job.program, job.arguments, environment_with(inherited, variables_of(local.plan, member, socket)),
-               log->get(), socket.value_or(-1)});
-    if (!pid) return pid.error();
-    started.push_back({member, *pid, {}, 0, false, path});
+    auto begun = start_member(job, local.plan, member, socket, false);
+    if (!begun) return begun.error();
+    started.push_back(std::move(*begun));
     if (job.ledger != nullptr) job.ledger->joined(started.back());
     // The server alone keeps its socket: a copy here would go on taking connections after its death.
     if (socket) port->second.socket.reset();
@@ -71,8 +79,16 @@ namespace detail {
 
 }  // namespace detail
 
-/// Called between two steps of the supervisor: who knows of other nodes tells it what happened there.
-using Between = std::function<void(Supervisor&)>;
+/// A running job, for who looks at it between two steps of its supervisor.
+struct LocalRun {
+  Supervisor& supervisor;
+  std::function<Result<void>(std::size_t)> start_again;  ///< a trainer that has fallen, by its rank; its log goes on
+  std::function<JobReport()> report;                     ///< as it would be if the job ended now
+};
+
+/// Who knows of other nodes tells the supervisor what happened there, and decides what becomes of a trainer that has
+/// fallen.
+using Between = std::function<void(LocalRun const&)>;
 
 /// Runs this node's members of a plan to their end and reports; an error means that they did not start. Owns all
 /// children of the process and its ending signals, so it is called once, by a process with one thread (run_guarded)
@@ -96,14 +112,25 @@ using Between = std::function<void(Supervisor&)>;
   Supervisor supervisor(std::move(*members), job.limits, held, job.ledger);
   auto const trainers_here = std::ranges::count(members_here(local.plan), JobRole::trainer, &JobMember::role);
   supervisor.trainers_elsewhere(static_cast<std::size_t>(trainers_here) < local.plan.trainers.size());
+  auto const start_again = [&](std::size_t rank) -> Result<void> {
+    auto begun = detail::start_member(job, local.plan, supervisor.members().at(rank).member, {}, true);
+    if (!begun) return begun.error();
+    supervisor.started_again(rank, begun->pid);
+    return {};
+  };
+  auto const report_now = [&] {
+    auto report = supervisor.report();
+    report.job_id = job.job_id;
+    report.pod_name = local.plan.pod_name;
+    guards.explain(report);
+    return report;
+  };
+  LocalRun const run{supervisor, start_again, report_now};
   do {
-    if (between) between(supervisor);
+    if (between) between(run);
     view.refresh(supervisor);
   } while (supervisor.step(std::chrono::milliseconds(supervisor.rules().ending() ? 20 : 100)));
-  auto report = supervisor.report();
-  report.job_id = job.job_id;
-  report.pod_name = local.plan.pod_name;
-  guards.explain(report);
+  auto report = report_now();
   view.ended(report);
   return report;
 }
@@ -125,7 +152,14 @@ using Between = std::function<void(Supervisor&)>;
       say("WARNING", "max_restart is not used: the other nodes of the lists would not know of a restart");
     }
     attempt.restarts = restarts;
-    auto report = run_planned(attempt, std::move(*local), held, console);
+    ListedWait wait(local->plan, job.listed_patience, [&](std::string_view level, std::string_view text) {
+      if (job.infos) say(level, text);
+    });
+    // A server of prdist ends by itself when all trainers have.
+    bool const waits = runs_in_part(local->plan) && !names_listen_fd(job.program);
+    auto report = run_planned(attempt, std::move(*local), held, console, [&](LocalRun const& run) {
+      if (waits) wait.look(run.supervisor, std::chrono::steady_clock::now());
+    });
     if (!report) return report;
     auto const passed = std::chrono::steady_clock::now() - start;
     report->restarts = restarts;

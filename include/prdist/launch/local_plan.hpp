@@ -3,6 +3,7 @@
 // nodes share, and the sockets that hold those of this node.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -46,6 +47,8 @@ struct LocalJob {
   /// any of this machine's addresses.
   std::vector<Endpoint> server_list;
   std::vector<Endpoint> trainer_list;
+  /// With lists: how long servers of a foreign program stay here for others' trainers while nobody is connected.
+  std::chrono::milliseconds listed_patience{600'000};
   unsigned restarts = 0;        ///< of the whole job, before this run of it
   JobLedger* ledger = nullptr;  ///< for the guards of this process (guard.hpp), where it has any
 };

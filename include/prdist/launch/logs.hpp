@@ -87,6 +87,14 @@ inline void retire_logs(std::filesystem::path const& folder, bool keep = true) {
                std::generic_category().message(errno), ": give another folder with --log_dir");
 }
 
+/// A log that one process has written to and another goes on with.
+[[nodiscard]] inline Result<Descriptor> continued_log(std::filesystem::path const& path) {
+  Descriptor log(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (log) return log;
+  return Error(Errc::config_invalid, "launcher: the log file '", path.string(), "' cannot be written any more, ",
+               std::generic_category().message(errno));
+}
+
 /// The last `count` lines, each cut at 400 bytes; fewer when the last 64 KiB hold fewer. Empty for a missing file.
 [[nodiscard]] inline std::vector<std::string> last_lines(std::filesystem::path const& path, std::size_t count) {
   constexpr off_t window = 64 * 1024;

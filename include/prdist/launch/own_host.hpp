@@ -4,8 +4,6 @@
 #pragma once
 
 #include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -19,6 +17,9 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <prdist/core/error.hpp>
+#include <prdist/core/nics.hpp>
 
 namespace prdist {
 
@@ -68,13 +69,19 @@ namespace detail {
 /// Addresses of the interfaces that are up, in the order in which others may use them: the first is this machine's for
 /// other machines, loopback comes last.
 [[nodiscard]] inline std::vector<std::string> own_addresses() {
-  ifaddrs* found = nullptr;
-  if (::getifaddrs(&found) != 0) return {"127.0.0.1"};
-  std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> const all(found, &::freeifaddrs);
   std::vector<std::string> addresses;
-  for (auto const* each = all.get(); each != nullptr; each = each->ifa_next) {
-    auto text = (each->ifa_flags & IFF_UP) != 0 ? detail::text_of(each->ifa_addr) : std::string();
-    if (!text.empty() && std::ranges::find(addresses, text) == addresses.end()) addresses.push_back(std::move(text));
+  auto const add = [&](std::string const& address) {
+    auto text = canonical_host(address);
+    if (std::ranges::find(addresses, text) == addresses.end()) addresses.push_back(std::move(text));
+  };
+  try {
+    for (auto const& nic : all_nics()) {
+      if (!nic.up) continue;
+      std::ranges::for_each(nic.addresses, add);
+      std::ranges::for_each(nic.link_addresses, add);
+    }
+  } catch (Error const&) {
+    return {"127.0.0.1"};
   }
   std::ranges::stable_sort(addresses, {}, detail::reach_of);
   return addresses;

@@ -40,8 +40,9 @@ struct LaunchPlan {
   std::size_t nodes = 0;             ///< of the job; 0 when each host is one
   std::size_t least_nodes = 0;       ///< of an elastic job, as the next; 0 when there are as many as there are
   std::size_t most_nodes = 0;
-  std::size_t trainers_num = 0;  ///< how many it began with, when others come and go; 0 when it has them all
-  std::string elastic;           ///< how few and how many trainers, as PRDIST_ELASTIC has it; empty when it is not
+  std::size_t trainers_num = 0;     ///< how many it began with, when others come and go; 0 when it has them all
+  std::size_t elastic_timeout = 0;  ///< seconds it waits for trainers when it has too few; 0 leaves it to them
+  std::string elastic;              ///< how few and how many trainers, as PRDIST_ELASTIC has it; empty when it is not
 };
 
 /// Every member in rank order: servers, then trainers.

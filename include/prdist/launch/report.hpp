@@ -43,6 +43,7 @@ struct JobReport {
   std::optional<std::size_t> first_failure;  ///< a rank
   std::string failed_elsewhere{};            ///< the cause, when it is a failure on another node
   unsigned restarts = 0;                     ///< of the whole job, before this run of it
+  std::vector<MemberReport> fallen{};        ///< trainers that fell while the job went on, each time
   bool launcher_killed = false;              ///< what stopped the job is that the process people see was killed
   std::optional<Ending> launcher{};          ///< likewise, where it is known how a process of the launcher ended
 };

@@ -14,40 +14,49 @@
 namespace prdist {
 
 /// Numbers are JSON numbers; what does not apply is null: a signal's name for one that exited, a code for one that
-/// was killed, the first failure of a job that had none. A member on another machine has its "host".
+/// was killed, the first failure of a job that had none. A member on another machine has its "host". "fallen" has those
+/// of an elastic job that fell while it went on.
 [[nodiscard]] inline boost::json::object to_json(JobReport const& report) {
   namespace json = boost::json;
-  json::array members;
-  for (std::size_t rank = 0; rank < report.members.size(); ++rank) {
-    auto const& each = report.members[rank];
+  auto const object_of = [](MemberReport const& each) {
     json::value code = nullptr;
     json::value signal = nullptr;
     if (each.ending && each.ending->signal == 0) code = each.ending->code;
     if (each.ending && each.ending->signal != 0) signal = signal_name(each.ending->signal);
-    members.push_back({{"rank", rank},
-                       {"role", name_of(each.member.role)},
-                       {"index", each.member.index},
-                       {"pid", each.pid},
-                       {"exit_code", code},
-                       {"signal", signal},
-                       {"stopped", each.stopped},
-                       {"seconds", each.seconds},
-                       {"log", each.log.string()}});
-    if (!each.host.empty()) members.back().as_object()["host"] = each.host;
+    json::object member{{"role", name_of(each.member.role)},
+                        {"index", each.member.index},
+                        {"pid", each.pid},
+                        {"exit_code", code},
+                        {"signal", signal},
+                        {"stopped", each.stopped},
+                        {"seconds", each.seconds},
+                        {"log", each.log.string()}};
+    if (!each.host.empty()) member["host"] = each.host;
+    return member;
+  };
+  json::array members;
+  for (std::size_t rank = 0; rank < report.members.size(); ++rank) {
+    json::object member{{"rank", rank}};
+    for (auto const& [name, value] : object_of(report.members[rank])) member[name] = value;
+    members.push_back(std::move(member));
   }
+  json::array fallen;
+  for (auto const& each : report.fallen) fallen.push_back(object_of(each));
   json::value first = nullptr;
   json::value cause = nullptr;
   if (report.first_failure) first = *report.first_failure;
   if (report.outcome != Outcome::succeeded) cause = cause_of(report);
-  return {{"job_id", report.job_id},
-          {"pod", report.pod_name},
-          {"outcome", name_of(report.outcome)},
-          {"exit_code", report.exit_code},
-          {"seconds", report.seconds},
-          {"restarts", report.restarts},
-          {"first_failure", first},
-          {"cause", cause},
-          {"members", members}};
+  json::object object{{"job_id", report.job_id},
+                      {"pod", report.pod_name},
+                      {"outcome", name_of(report.outcome)},
+                      {"exit_code", report.exit_code},
+                      {"seconds", report.seconds},
+                      {"restarts", report.restarts},
+                      {"first_failure", first},
+                      {"cause", cause},
+                      {"members", members}};
+  if (!fallen.empty()) object["fallen"] = std::move(fallen);
+  return object;
 }
 
 }  // namespace prdist

@@ -7,7 +7,8 @@
 //   a member has lost its peer     (code 75) whoever caused that has a moment to end with its own code, which counts
 //   a member has stopped in order  (code 143) the others, with whom it met for that, have a moment to end by themselves
 //   a member fails on another node all are ended; the code is that failure's
-//   a trainer of an elastic job    goes alone, unless its code says that no other one could do better
+//   a trainer of an elastic job    falls alone, unless its code says that no other one could do better: it is started
+//                                  again or given up, and until that is decided it counts as one that runs
 //   other nodes are not done       this one stays to hear how the job ends, even with no member left
 //   Ctrl-C, SIGTERM, SIGHUP        all are ended; the code is 128+n
 //   the time limit passes          all are ended; the code is 124
@@ -73,19 +74,43 @@ class EndingRules {
   static constexpr std::chrono::milliseconds kill_patience{5'000};
 
   EndingRules(std::vector<JobMember> members, EndingLimits limits, TimePoint start)
-      : members_(std::move(members)), ended_(members_.size(), false), limits_(limits), start_(start) {}
+      : members_(std::move(members)),
+        ended_(members_.size(), false),
+        fallen_(members_.size()),
+        limits_(limits),
+        start_(start) {}
 
   /// Members found ended at one look. Those that name a lost peer count only when nobody else has failed.
   void ended(std::span<MemberEnding const> endings) {
     for (auto const& each : endings) {
+      bool const going_on = !ending_ && outcome_ == Outcome::succeeded;
+      if (going_on && !each.ending.ok() && is_expendable(each)) {
+        fallen_.at(each.rank) = each;
+        continue;
+      }
       ended_.at(each.rank) = true;
-      if (each.ending.ok() || ending_ || outcome_ != Outcome::succeeded || is_expendable(each)) continue;
+      finished_ = finished_ || (each.ending.ok() && members_.at(each.rank).role == JobRole::trainer);
+      if (each.ending.ok() || !going_on || outcome_ != Outcome::succeeded) continue;
       if (each.ending != Ending{code_of_a_victim, 0, false}) {
         fail(each);
       } else if (!victim_) {
         victim_ = each;
       }
     }
+  }
+
+  /// Whether this member has fallen and nobody has said yet what becomes of it.
+  [[nodiscard]] bool is_fallen(std::size_t rank) const { return fallen_.at(rank).has_value(); }
+
+  /// A fallen member runs again.
+  void started_again(std::size_t rank) { fallen_.at(rank).reset(); }
+
+  /// A fallen member stays away. When it was the last here and no trainer has finished, its failure is this node's.
+  void given_up(std::size_t rank) {
+    auto const fall = std::exchange(fallen_.at(rank), std::nullopt);
+    ended_.at(rank) = true;
+    bool const last = all_ended([](auto const&) { return true; });
+    if (fall && last && !finished_ && !ending_ && outcome_ == Outcome::succeeded) fail(*fall);
   }
 
   /// An ending signal to the launcher. The second one, or one while the job is being ended, means at once.
@@ -113,6 +138,10 @@ class EndingRules {
 
   /// What is to be done now. `anything_left` says whether processes live that are no members: what members started.
   [[nodiscard]] Action next(TimePoint now, bool anything_left) {
+    // Where all are being ended nobody decides any more.
+    for (std::size_t rank = 0; ending_ && rank < fallen_.size(); ++rank) {
+      if (fallen_[rank]) given_up(rank);
+    }
     bool const all = all_ended([](auto const&) { return true; });
     bool const over = all && !anything_left;
     if (victim_ && !ending_ && outcome_ == Outcome::succeeded) {
@@ -188,6 +217,7 @@ class EndingRules {
 
   std::vector<JobMember> members_;
   std::vector<bool> ended_;
+  std::vector<std::optional<MemberEnding>> fallen_;  // those of which it is not decided
   EndingLimits limits_;
   TimePoint start_;
   TimePoint deadline_{};
@@ -199,6 +229,7 @@ class EndingRules {
   Outcome outcome_ = Outcome::succeeded;
   int exit_code_ = 0;
   bool in_order_ = false;  // the first failure is a member that was asked to stop
+  bool finished_ = false;  // a trainer has ended well
   bool elsewhere_ = false;
   bool staying_ = false;
   bool ending_ = false;

@@ -36,6 +36,7 @@ class Supervisor {
   Supervisor(std::vector<MemberReport> members, EndingLimits limits, sigset_t const& held, JobLedger* ledger = nullptr)
       : start_(Clock::now()),
         members_(std::move(members)),
+        began_(members_.size(), 0.0),
         signals_(held),
         rules_(names(members_), limits, start_),
         ledger_(ledger) {}
@@ -73,6 +74,33 @@ class Supervisor {
     rules_.failed_elsewhere(code);
   }
 
+  /// Ranks of trainers that have fallen, until started_again() or give_up() is called for each.
+  [[nodiscard]] std::vector<std::size_t> fallen() const {
+    std::vector<std::size_t> ranks;
+    for (std::size_t rank = 0; rank < members_.size(); ++rank) {
+      if (rules_.is_fallen(rank)) ranks.push_back(rank);
+    }
+    return ranks;
+  }
+
+  /// A fallen member runs again as this process; the report keeps how it fell.
+  void started_again(std::size_t rank, pid_t pid) {
+    auto& member = members_.at(rank);
+    fallen_.push_back(member);
+    member.pid = pid;
+    member.ending.reset();
+    member.seconds = 0;
+    began_.at(rank) = elapsed().count();
+    if (ledger_ != nullptr) ledger_->started_again(rank, pid);
+    rules_.started_again(rank);
+  }
+
+  /// As EndingRules::given_up().
+  void give_up(std::size_t rank) {
+    fallen_.push_back(members_.at(rank));
+    rules_.given_up(rank);
+  }
+
   [[nodiscard]] EndingRules const& rules() const noexcept { return rules_; }
   [[nodiscard]] std::vector<MemberReport> const& members() const noexcept { return members_; }
   [[nodiscard]] std::chrono::duration<double> elapsed() const { return Clock::now() - start_; }
@@ -86,6 +114,7 @@ class Supervisor {
     report.members = members_;
     report.first_failure = rules_.first_failure();
     report.failed_elsewhere = elsewhere_;
+    report.fallen = fallen_;
     return report;
   }
 
@@ -107,7 +136,7 @@ class Supervisor {
       if (found != members_.end() && !found->ending) {  // else an adopted orphan
         auto const rank = static_cast<std::size_t>(found - members_.begin());
         found->ending = ending_of(info);
-        found->seconds = elapsed().count();
+        found->seconds = elapsed().count() - began_[rank];
         found->stopped = rules_.ending();
         endings.push_back({rank, *found->ending});
         if (ledger_ != nullptr) ledger_->ended(rank, *found);
@@ -116,9 +145,20 @@ class Supervisor {
       info = {};
     }
     rules_.ended(endings);
+    for (auto const& each : endings) {
+      if (rules_.is_fallen(each.rank)) kill_group(members_[each.rank].pid);
+    }
     if (ledger_ == nullptr || told_failure_ || !rules_.first_failure()) return;
     ledger_->failed_first(*rules_.first_failure());
     told_failure_ = true;
+  }
+
+  /// What a fallen member had started would train on beside the one that takes its place. All are children of this
+  /// process by now, so none of the numbers is another process's.
+  void kill_group(pid_t group) const {
+    for (auto const pid : find_orphans()) {
+      if (::getpgid(pid) == group) ::kill(pid, SIGKILL);
+    }
   }
 
   [[nodiscard]] std::vector<pid_t> find_orphans() const {
@@ -154,6 +194,8 @@ class Supervisor {
 
   Clock::time_point start_;
   std::vector<MemberReport> members_;
+  std::vector<double> began_;         ///< seconds after the start
+  std::vector<MemberReport> fallen_;  ///< in the order in which it was decided what becomes of them
   SignalSource signals_;
   EndingRules rules_;
   JobLedger* ledger_;

@@ -76,7 +76,7 @@ TEST(JobFlags, AFlagGoesBeforeItsVariableAndThatIsSaidOnce) {
 TEST(JobFlags, AWrongVariableIsNamed) {
   auto const finished = run_prrun({"true"}, {{"PADDLE_SERVER_NUM", "many"}});
   EXPECT_EQ(finished.code(), 64);
-  EXPECT_TRUE(has(finished.error, "--server_num: 'many' is not a number from 1 to 256 (from PADDLE_SERVER_NUM)\n"))
+  EXPECT_TRUE(has(finished.error, "--server_num: 'many' is not a number from 0 to 256 (from PADDLE_SERVER_NUM)\n"))
       << finished.error;
 }
 

@@ -39,6 +39,15 @@ bool shows(std::filesystem::path const& file, std::string const& text) {
   return true;
 }
 
+/// What a node of a job is started with: where all meet, its own flags, and the program behind them.
+Words node_words(std::string const& nodes, std::string const& master, Words const& more, Words const& program) {
+  Words words{"--nnodes", nodes, "--master", master};
+  words.insert(words.end(), more.begin(), more.end());
+  words.push_back("--");
+  words.insert(words.end(), program.begin(), program.end());
+  return words;
+}
+
 /// The process that supervises below the visible one.
 pid_t worker_of(Prrun const& prrun) {
   pid_t pid = prrun.pid();
@@ -66,11 +75,10 @@ class PrrunNodes : public testing::TestWithParam<std::string> {
 
   /// A node with an address of its own, that soon gives others up.
   std::unique_ptr<Prrun> node(int number, Words more, Words const& program) const {
-    Words words{"--nnodes", "2", "--master", master_, "--host", concat("127.0.0.", number), "--node_timeout", "2"};
-    words.insert(words.end(), more.begin(), more.end());
-    words.push_back("--");
-    words.insert(words.end(), program.begin(), program.end());
-    return std::make_unique<Prrun>(words, Prrun::Variables{{"NODES_TEST_TOKEN", "do-not-tell"}});
+    Words own{"--host", concat("127.0.0.", number), "--node_timeout", "2"};
+    own.insert(own.end(), more.begin(), more.end());
+    return std::make_unique<Prrun>(node_words("2", master_, own, program),
+                                   Prrun::Variables{{"NODES_TEST_TOKEN", "do-not-tell"}});
   }
   static Words shell(std::string const& script) { return {"sh", "-c", script}; }
 
@@ -202,6 +210,21 @@ TEST_P(PrrunNodes, CtrlCOnOneNodeEndsAll) {
   EXPECT_EQ(second->finish().code(), 130);
   EXPECT_EQ(one.code(), 130) << one.error;
   EXPECT_TRUE(has(one.error, "(127.0.0.2): the job was stopped by SIGINT after ")) << one.error;
+  for (auto const pid : pids) EXPECT_TRUE(gone_within(pid));
+}
+
+// The process people see is killed: its worker hears SIGTERM from the kernel, which is not what happened.
+TEST_P(PrrunNodes, AKilledLauncherIsToldAsWhatItWas) {
+  TempFolder folder;
+  Mailbox box(folder / "box");
+  auto const program = shell(trainers((folder / "box").string(), endless));
+  auto const first = node(1, {"--rank", "0"}, program);
+  auto const second = node(2, {"--rank", "1"}, program);
+  auto const pids = box.pids(4);
+  second->signal(SIGKILL);
+  auto const one = first->finish();
+  EXPECT_EQ(one.code(), 137) << one.error;
+  EXPECT_TRUE(has(one.error, "(127.0.0.2): the job was stopped because prrun itself was killed after ")) << one.error;
   for (auto const pid : pids) EXPECT_TRUE(gone_within(pid));
 }
 
@@ -350,18 +373,8 @@ TEST(PrrunNodesEtcd, AShortAbsenceOfEtcdIsSurvived) {
   Mailbox go(folder / "go");
   auto const script = trainers((folder / "box").string(), concat("read word <", (folder / "go").string()));
   auto const words = [&](int number) {
-    return Words{"--nnodes",
-                 "2",
-                 "--master",
-                 to_string(etcd.master()),
-                 "--host",
-                 concat("127.0.0.", number),
-                 "--server_grace",
-                 "0.1",
-                 "--",
-                 "sh",
-                 "-c",
-                 script};
+    return node_words("2", to_string(etcd.master()), {"--host", concat("127.0.0.", number), "--server_grace", "0.1"},
+                      {"sh", "-c", script});
   };
   Prrun first(words(1));
   Prrun second(words(2));
@@ -431,6 +444,9 @@ TEST(PrrunNodesFlags, WhatIsWrongIs64) {
   for (auto const& [words, message] : std::initializer_list<std::pair<Words, std::string>>{
            {{"--nnodes", "2", "--master", "etcd://etcd-svc", "true"},
             "--master: launcher: --master 'etcd://etcd-svc' has no port: write host:port"},
+           {{"--nnodes", "2", "--master", "http://x:1", "true"},
+            "--master: launcher: --master 'http://x:1' has a scheme that is not etcd://: write host:port, for example "
+            "10.0.0.4:36000, or etcd://host:2379"},
            {{"--nnodes", "two", "true"}, "--nnodes: 'two' is not a number from 1 to 1024, nor LEAST:MOST of them"},
            {{"--nnodes", "4:2", "true"}, "--nnodes: '4:2' is not a number"},
            {{"--nnodes", "2", "--elastic_sync", "true"}, "--elastic_sync: needs a range, such as --nnodes 2:4"},
@@ -446,10 +462,32 @@ TEST(PrrunNodesFlags, ListsOfEndpointsNeedNoMeeting) {
   auto const finished = launch_test::run_prrun(
       {"--nnodes", "2", "--servers", "127.0.0.1:7001", "--trainers", "127.0.0.1:7002", "--dry_run", "true"});
   EXPECT_EQ(finished.code(), 0) << finished.error;
-  auto const collective = launch_test::run_prrun({"--nnodes", "2", "--nproc_per_node", "1", "true"});
-  EXPECT_EQ(collective.code(), 64);
-  EXPECT_TRUE(has(collective.error, "--nnodes: a collective job on several nodes is given by --ips"))
-      << collective.error;
+}
+
+// Ranks are counted over the nodes, by their rank.
+TEST_P(PrrunNodes, ProcessesOfACollectiveJobKnowThoseOfAllNodes) {
+  auto const first = node(1, {"--rank", "0", "--nproc_per_node", "2"}, shell("env"));
+  auto const second = node(2, {"--rank", "1", "--nproc_per_node", "1"}, shell("env"));
+  auto const one = first->finish();
+  auto const two = second->finish();
+  EXPECT_EQ(one.code(), 0) << one.error;
+  EXPECT_EQ(two.code(), 0) << two.error;
+  auto const last = second->log("workerlog.2");
+  for (auto const* line : {"PADDLE_TRAINER_ID=2\n", "PADDLE_TRAINERS_NUM=3\n", "PADDLE_GLOBAL_SIZE=3\n",
+                           "PADDLE_GLOBAL_RANK=2\n", "PADDLE_LOCAL_SIZE=1\n", "PADDLE_LOCAL_RANK=0\n",
+                           "PADDLE_NNODES=2\n", "PADDLE_CURRENT_ENDPOINT=127.0.0.2:", "PADDLE_MASTER=127.0.0.1:"}) {
+    EXPECT_TRUE(has(last, line)) << line << last;
+  }
+  auto const line_of = [](std::string const& text, std::string const& name) {
+    auto const begin = text.find("\n" + name + "=") + 1;
+    return text.substr(begin, text.find('\n', begin) - begin);
+  };
+  for (auto const* name : {"PADDLE_TRAINER_ENDPOINTS", "PADDLE_MASTER"}) {
+    EXPECT_EQ(line_of(first->log("workerlog.1"), name), line_of(last, name));
+  }
+  auto const endpoints = line_of(last, "PADDLE_TRAINER_ENDPOINTS");
+  EXPECT_EQ(std::ranges::count(endpoints, ','), 2) << endpoints;
+  EXPECT_FALSE(has(last, "TRAINING_ROLE")) << "there are no servers";
 }
 
 TEST(PrrunNodesFlags, AnAddressOfAnotherMachineIsRefused) {
@@ -464,19 +502,8 @@ TEST(PrrunNodesLogs, NodesMayShareTheLogFolder) {
   auto const port = prdist::bind_loopback().value();
   TempFolder folder;
   auto const words = [&](std::string const& rank) {
-    return Words{"--nnodes",
-                 "2",
-                 "--master",
-                 to_string(port.endpoint),
-                 "--rank",
-                 rank,
-                 "--log_dir",
-                 (folder / "log").string(),
-                 "-q",
-                 "--",
-                 "sh",
-                 "-c",
-                 "echo $TRAINING_ROLE"};
+    return node_words("2", to_string(port.endpoint), {"--rank", rank, "--log_dir", (folder / "log").string(), "-q"},
+                      {"sh", "-c", "echo $TRAINING_ROLE"});
   };
   Prrun first(words("0"));
   Prrun second(words("1"));
@@ -501,29 +528,25 @@ class PrrunElastic : public testing::Test {
   /// Every trainer says "id pid" and waits for a word of its own: FOLDER/go.ID.
   std::unique_ptr<Prrun> node(int number, Words more = {}) {
     auto const folder = folder_.path().string();
-    Words words{"--nnodes",
-                "2:3",
-                "--master",
-                to_string(etcd_->master()),
-                "--host",
-                concat("127.0.0.", number),
-                "--job_id",
-                "ctr",
-                "--rank",
-                number == 1 ? "0" : "-1",
-                "--elastic_timeout",
-                "0.5",
-                "--node_timeout",
-                "2",
-                "--server_grace",
-                "0.1"};
-    words.insert(words.end(), more.begin(), more.end());
+    Words own{"--host",
+              concat("127.0.0.", number),
+              "--job_id",
+              "ctr",
+              "--rank",
+              number == 1 ? "0" : "-1",
+              "--elastic_timeout",
+              "0.5",
+              "--node_timeout",
+              "2",
+              "--server_grace",
+              "0.1"};
+    own.insert(own.end(), more.begin(), more.end());
     auto const script = concat("[ $TRAINING_ROLE = TRAINER ] || exec sleep 1000; F=", folder,
                                "; [ -e $F/go.$PADDLE_TRAINER_ID ] || mkfifo $F/go.$PADDLE_TRAINER_ID; ",
+                               "echo waits ${PRDIST_ELASTIC_TIMEOUT:-0} s; ",
                                "echo $PADDLE_TRAINER_ID $PADDLE_TRAINERS_NUM ${PRDIST_ELASTIC:-none} $$ >$F/box; ",
                                "read word <$F/go.$PADDLE_TRAINER_ID; exit $word");
-    words.insert(words.end(), {"--", "sh", "-c", script});
-    return std::make_unique<Prrun>(words);
+    return std::make_unique<Prrun>(node_words("2:3", to_string(etcd_->master()), own, {"sh", "-c", script}));
   }
 
   /// The next trainer that has begun: its id and what it was told; the pid apart.
@@ -585,27 +608,117 @@ TEST_F(PrrunElastic, TrainersComeAndGoWhileTheOthersKeepTheirProcesses) {
   EXPECT_EQ(two.code(), 0) << two.error;
 }
 
-TEST_F(PrrunElastic, AFallenTrainerComesBackAsOftenAsTheWholeJobMay) {
-  auto const first = node(1, {"--max_restart", "1"});
-  auto const second = node(2, {"--max_restart", "1"});
+// Beside servers and elsewhere, and the report of a job that succeeds names it all the same.
+TEST_F(PrrunElastic, AFallenTrainerIsStartedAgainAsOftenAsTheWholeJobMay) {
+  auto const first = node(1, {"--max_restart", "2", "--json", "report.json"});
+  auto const second = node(2, {"--max_restart", "2"});
   auto const start = begun(2);
-  auto const third = node(3, {"--max_restart", "1"});
-  EXPECT_EQ(begun().first, "2 2 2:3");
+  auto const third = node(3, {"--max_restart", "2"});
+  auto const [says, pid] = begun();
+  EXPECT_EQ(says, "2 2 2:3");
   end("2", 70);
-  EXPECT_EQ(begun().first, "2 2 2:3") << "the one restart";
+  auto const [again, another_pid] = begun();
+  EXPECT_EQ(again, "2 2 2:3") << "the same id";
+  EXPECT_NE(another_pid, pid);
+  ASSERT_TRUE(shows(first->folder() / "stderr", "(127.0.0.3): trainer 2 ended with exit code 70 after "));
+  ::kill(start.at("0 2 2:3"), SIGKILL);
+  EXPECT_EQ(begun().first, "0 2 2:3") << "beside servers";
+  ASSERT_TRUE(shows(first->folder() / "stderr", "; it is started again, restart 2 of 2 of the job"));
   end("2", 70);
   auto const three = third->finish();
   EXPECT_EQ(three.code(), 70) << three.error;
-  EXPECT_TRUE(has(three.error, "job 'ctr' has no restart left of its --max_restart 1")) << three.error;
-  for (auto const& [says, pid] : start) EXPECT_TRUE(lives(pid)) << says;
+  EXPECT_TRUE(has(three.error, "the job has no restart left of its --max_restart 2")) << three.error;
+  EXPECT_TRUE(has(three.error, "log/workerlog.2, not started again")) << three.error;
+  EXPECT_TRUE(lives(start.at("1 2 2:3")));
   end("0", 0);
   end("1", 0);
-  EXPECT_EQ(first->finish().code(), 0);
+  auto const one = first->finish();
+  EXPECT_EQ(one.code(), 0) << one.error;
+  EXPECT_EQ(second->finish().code(), 0);
+  EXPECT_TRUE(has(one.error, concat("Fallen: trainer 0, pid ", start.at("0 2 2:3"), ", SIGKILL after "))) << one.error;
+  EXPECT_TRUE(has(one.error, "log/workerlog.0, started again")) << one.error;
+  EXPECT_TRUE(has(read_file(first->folder() / "report.json"), "\"fallen\":[{\"role\":\"trainer\"")) << one.error;
+}
+
+// The job goes on without it as long as the least number is there, and its servers stay.
+TEST_F(PrrunElastic, ATrainerThatIsNotStartedAgainIsDoneWithout) {
+  auto const first = node(1, {"--max_restart", "0", "--server_grace", "1"});
+  auto const second = node(2, {"--max_restart", "0"});
+  auto const third = node(3, {"--max_restart", "0", "--server_num", "0"});
+  auto const start = begun(3);
+  ASSERT_TRUE(start.contains("2 3 2:3")) << start.begin()->first;
+  ::kill(start.at("0 3 2:3"), SIGKILL);
+  ASSERT_TRUE(shows(first->folder() / "stderr", "the job has no restart left of its --max_restart 0"));
+  EXPECT_FALSE(gone_within(first->pid(), std::chrono::milliseconds(1500))) << "its servers are needed";
+  end("1", 0);
+  end("2", 0);
+  auto const one = first->finish();
+  EXPECT_EQ(one.code(), 0) << one.error;
+  EXPECT_TRUE(has(one.error, "log/workerlog.0, not started again")) << one.error;
+  EXPECT_EQ(second->finish().code(), 0);
+  EXPECT_EQ(third->finish().code(), 0);
+}
+
+// Servers are on the first two of three nodes that begin the job, so the third may go.
+TEST_F(PrrunElastic, OneThatBeganTheJobMayGoWhenItHasNoServers) {
+  auto const first = node(1);
+  auto const second = node(2, {"--rank", "1"});
+  auto const third = node(3, {"--rank", "2"});
+  auto const start = begun(3);
+  ASSERT_TRUE(start.contains("2 3 2:3")) << start.begin()->first;
+  EXPECT_EQ(third->log("serverlog.2"), "");
+  EXPECT_TRUE(has(first->log("workerlog.0"), "waits 1 s")) << first->log("workerlog.0");
+  third->signal(SIGTERM);
+  EXPECT_EQ(third->finish().code(), 143);
+  ASSERT_TRUE(shows(first->folder() / "stderr", "(127.0.0.3) has left: the job was stopped by SIGTERM"));
+  EXPECT_TRUE(lives(start.at("0 3 2:3")) && lives(start.at("1 3 2:3")));
+  end("0", 0);
+  end("1", 0);
+  auto const one = first->finish();
+  EXPECT_EQ(one.code(), 0) << one.error;
   EXPECT_EQ(second->finish().code(), 0);
 }
 
+TEST_F(PrrunElastic, NodesMayHaveServersOnlyOrTrainersOnly) {
+  // Long enough for another to come on a slow machine.
+  Words const trains{"--server_num", "0", "--elastic_timeout", "5"};
+  auto const first = node(1, {"--trainer_num", "0", "--server_num", "2", "--elastic_timeout", "5"});
+  auto const second = node(2, trains);
+  auto third = node(3, trains);
+  auto const start = begun(2);
+  ASSERT_TRUE(start.contains("0 2 2:3") && start.contains("1 2 2:3")) << start.begin()->first;
+  // Below the least the others wait for a while, and another comes in time.
+  third->signal(SIGTERM);
+  EXPECT_EQ(third->finish().code(), 143);
+  third = node(3, trains);
+  auto const [says, pid] = begun();
+  EXPECT_TRUE(says == "1 2 2:3" || says == "0 2 2:3") << says;
+  end("0", 0);
+  end("1", 0);
+  for (auto const& each : {&first, &second}) {
+    auto const ended = (*each)->finish();
+    EXPECT_EQ(ended.code(), 0) << ended.error;
+  }
+  EXPECT_EQ(third->finish().code(), 0);
+}
+
+TEST_F(PrrunElastic, TooFewForTooLongIs75AndSaysWhoIsMissing) {
+  auto const first = node(1);
+  auto const second = node(2, {"--server_num", "0"});
+  auto const start = begun(2);
+  ::kill(worker_of(*second), SIGKILL);
+  EXPECT_EQ(second->finish().code(), 137);
+  auto const one = first->finish();
+  EXPECT_EQ(one.code(), 75) << one.error;
+  EXPECT_TRUE(
+      has(one.error, "Waiting for trainers, 0.5 s at most: 1 trainer is there and at least 2 are needed: node "))
+      << one.error;
+  EXPECT_TRUE(has(one.error, "(127.0.0.2) was lost, for 0.5 s: giving up")) << one.error;
+  for (auto const& [says, pid] : start) EXPECT_TRUE(gone_within(pid)) << says;
+}
+
 TEST_F(PrrunElastic, AJobThatReFormsStartsAgainWithThoseThatAreThere) {
-  Words const sync{"--elastic_sync", "--max_restart", "2"};
+  Words const sync{"--elastic_sync", "--max_restart", "1"};
   auto const first = node(1, sync);
   auto const second = node(2, sync);
   auto const start = begun(2);
@@ -619,7 +732,7 @@ TEST_F(PrrunElastic, AJobThatReFormsStartsAgainWithThoseThatAreThere) {
   auto const two = begun(2);
   EXPECT_TRUE(two.contains("0 2 none") && two.contains("1 2 none")) << two.begin()->first;
   for (auto const& [says, pid] : three) EXPECT_TRUE(gone_within(pid)) << says;
-  // That were two restarts; the next failure ends the job.
+  // That was the one restart, as to come is no failure; the next failure ends the job.
   end("1", 70);
   auto const one = first->finish();
   EXPECT_EQ(one.code(), 70) << one.error;

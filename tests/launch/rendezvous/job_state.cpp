@@ -17,7 +17,7 @@ TEST(JobState, NodesAreFoundAndCalledByTheirNames) {
 
 TEST(JobState, WhoHasGoneTakesNoPart) {
   auto info = node("a");
-  for (auto const phase : {NodePhase::joined, NodePhase::fallen, NodePhase::trained}) {
+  for (auto const phase : {NodePhase::joined, NodePhase::trained}) {
     info.phase = phase;
     EXPECT_TRUE(takes_part(info));
   }

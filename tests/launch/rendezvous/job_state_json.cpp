@@ -12,7 +12,7 @@ TEST(JobStateJson, WhatIsWrittenIsRead) {
   state.run = 3;
   state.phase = JobPhase::running;
   state.epoch = 5;
-  state.terms = {2, 4, true, 7};
+  state.terms = {2, 4, true, 7, true};
   state.restarts = 1;
   state.first_trainers = 8;
   state.reason = "node c has come";
@@ -23,8 +23,9 @@ TEST(JobStateJson, WhatIsWrittenIsRead) {
   state.nodes[1].rank = 1;
   state.nodes[1].first_trainer = 4;
   state.nodes[1].offered = 5;
-  state.nodes[1].again = true;
-  state.nodes[0].founder = true;
+  state.nodes[0].serves = true;
+  state.nodes[0].count = {3, 1, 2};
+  state.nodes[0].granted = 2;
   state.failure = {"b", 137, "trainer 1 said \"no\"\n", true};
   auto const read = parse_job_state(to_text(state)).value();
   EXPECT_EQ(read.run, 3U);
@@ -42,7 +43,7 @@ TEST(JobStateJson, WhatIsWrittenIsRead) {
 }
 
 TEST(JobStateJson, AnythingElseIsRefused) {
-  for (std::string const text : {"", "{}", "[]", "running", R"({"format":1})", R"({"format":1,"run":-1})"}) {
+  for (std::string const text : {"", "{}", "[]", "running", R"({"format":2})", R"({"format":2,"run":-1})"}) {
     auto const state = parse_job_state(text);
     ASSERT_FALSE(state) << text;
     EXPECT_EQ(state.error().code(), Errc::wire_message);
@@ -56,7 +57,7 @@ TEST(JobStateJson, AnythingElseIsRefused) {
 }
 
 TEST(JobStateJson, AnotherVersionsStateIsNamed) {
-  EXPECT_STREQ(parse_job_state(R"({"format":2})").error().what(),
-               "prdist[wire.version] launcher: the job's state in the store has format 2, not 1: start all nodes with "
+  EXPECT_STREQ(parse_job_state(R"({"format":1})").error().what(),
+               "prdist[wire.version] launcher: the job's state in the store has format 1, not 2: start all nodes with "
                "the same prrun, or take another --job_id");
 }

@@ -13,7 +13,6 @@ TEST(Master, NoLetterOfANameGetsLost) {
 
 TEST(Master, WithoutASchemeItIsTheFirstNode) {
   EXPECT_EQ(parse_master("10.0.0.4:36000").value(), (Master{Master::Kind::first_node, {"10.0.0.4", 36000}}));
-  EXPECT_EQ(parse_master("http://10.0.0.4:36000").value(), (Master{Master::Kind::first_node, {"10.0.0.4", 36000}}));
 }
 
 TEST(Master, IPv6StandsInBrackets) {
@@ -30,7 +29,8 @@ TEST(Master, WhatIsWrongIsNamed) {
            {"10.0.0.4:99999", "has no port between 1 and 65535"},
            {":36000", "has no host"},
            {"2001:db8::4:36000", "looks like IPv6 without brackets"},
-           {"https://10.0.0.4:36000", "has a scheme that is neither etcd:// nor http://"},
+           {"http://10.0.0.4:36000", "has a scheme that is not etcd://"},
+           {"://10.0.0.4:36000", "has a scheme that is not etcd://"},
            {"etcd://me:secret@10.0.0.4:2379", "has a user: etcd with passwords is not supported"},
            {"etcd://a:2379,b:2379", "names several: one is enough"},
            {"a b:80", "has a character no host name has"}}) {

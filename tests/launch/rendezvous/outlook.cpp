@@ -31,6 +31,15 @@ TEST(Outlook, ServersStayUntilTheTrainersElsewhereHaveFinished) {
   EXPECT_FALSE(outlook_of(view, "a", false, 0).trainers_elsewhere) << "it has servers only";
 }
 
+TEST(Outlook, ServersStayWhileTrainersAreMissing) {
+  auto view = two_nodes();
+  view.state.terms = {2, 3};
+  view.state.nodes[1].count.falls = 1;
+  EXPECT_TRUE(outlook_of(view, "a", false, 0).trainers_elsewhere) << "another may come";
+  view.state.nodes[0].count.finished = 1;
+  EXPECT_FALSE(outlook_of(view, "a", false, 0).trainers_elsewhere) << "none is missed after the end of the data";
+}
+
 TEST(Outlook, WhoKeepsTheStoreStaysUntilNobodyNeedsIt) {
   auto view = two_nodes();
   view.state.nodes[1].phase = NodePhase::trained;

@@ -121,6 +121,39 @@ TEST_F(RunningNodes, WhatIsToldIsHeard) {
   EXPECT_EQ(round(a)->state.failure->code, 7);
 }
 
+// Numbers are told, not events: an answer that got lost does not take two restarts.
+TEST_F(NodeSessionTest, ARestartWhoseAnswerGotLostIsCountedOnce) {
+  LossyStore store(keys, now);
+  NodeSession session(store, {"ctr", {1, 2, false, 3}, seconds(10), seconds(0)}, node("a"));
+  ASSERT_EQ(session.round(now)->state.phase, JobPhase::running);
+  session.tell(TrainerCount{1, 0, 0}, "trainer 0 was killed by SIGKILL");
+  store.lose = true;
+  ASSERT_FALSE(session.round(now));
+  auto const state = session.round(now).value().state;
+  EXPECT_EQ(state.restarts, 1U);
+  EXPECT_EQ(state.nodes[0].granted, 1U);
+  EXPECT_EQ(state.reason,
+            "node a (h): trainer 0 was killed by SIGKILL; it is started again, restart 1 of 3 of the job");
+}
+
+TEST_F(NodeSessionTest, TooFewTrainersAreWaitedForAndThenTheJobEnds) {
+  MemoryStore store(keys, now);
+  NodeSession session(store, {"ctr", {1, 2, false, 0}, seconds(100), seconds(3)}, node("a"));
+  ASSERT_TRUE(session.round(now));
+  now += seconds(4);
+  ASSERT_EQ(session.round(now)->state.phase, JobPhase::running);
+  session.tell(TrainerCount{1, 0, 0}, "trainer 0 was killed by SIGKILL");
+  EXPECT_FALSE(session.round(now)->state.failure);
+  now += seconds(2);
+  EXPECT_FALSE(session.round(now)->state.failure);
+  now += seconds(1);
+  auto const failure = session.round(now).value().state.failure;
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, 75);
+  EXPECT_EQ(failure->node, "") << "all nodes are to hear of it, also the one that writes it";
+  EXPECT_EQ(failure->what, "0 trainers are there and at least 1 are needed: 1 of node a (h) fell, for 3 s: giving up");
+}
+
 TEST_F(RunningNodes, TheNextRunBeginsWhenAllHaveEnded) {
   auto& next = add(node("next"));
   b.tell(JobFailure{"b", 7, "failed", false});

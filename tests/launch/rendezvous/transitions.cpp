@@ -24,7 +24,7 @@ JobState state_of(JobPhase phase, std::vector<NodeInfo> nodes, JobTerms terms = 
   return state;
 }
 
-/// Two to four nodes, three of which run: the first has the server.
+/// Two to four nodes, three of which run: the first has the server, and the others offered none.
 JobState elastic(JobTerms terms = {2, 4, false, 1}) {
   auto state = state_of(JobPhase::forming, {node("a"), node("b"), node("c")}, terms);
   for (std::size_t i = 1; i < 3; ++i) state.nodes[i].servers.clear();
@@ -175,6 +175,56 @@ TEST(Transitions, RanksAreWishesWhenNotAllComeToAnElasticJob) {
   EXPECT_EQ(running.nodes[1].rank, 1U);
 }
 
+TEST(Transitions, ServersOfAnElasticJobAreOnItsFirstNodes) {
+  auto const running =
+      formed(state_of(JobPhase::forming, {node("a"), node("b"), node("c"), node("d")}, {2, 4})).value();
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(running.nodes[rank].servers.size(), rank < 2 ? 1U : 0U) << rank;
+    EXPECT_EQ(running.nodes[rank].serves, rank < 2) << rank;
+  }
+  // Who offers none is passed over, and who has nothing else keeps them.
+  auto forming = state_of(JobPhase::forming, {node("a"), node("b"), node("c"), node("d"), node("s")}, {2, 4});
+  forming.nodes[0].servers.clear();
+  forming.nodes[4].trainers.clear();
+  auto const mixed = formed(forming).value();
+  std::vector<std::string> serving;
+  for (auto const& each : mixed.nodes) {
+    if (!each.servers.empty()) serving.push_back(each.name);
+  }
+  EXPECT_EQ(serving, (Names{"b", "c", "s"}));
+  EXPECT_EQ(mixed.first_trainers, 4U);
+  // Where the number is fixed everybody has what it offers.
+  auto const fixed = formed(state_of(JobPhase::forming, {node("a"), node("b"), node("c")}, exactly(3))).value();
+  EXPECT_TRUE(std::ranges::none_of(fixed.nodes, [](auto const& each) { return each.servers.empty(); }));
+}
+
+TEST(Transitions, TheRangeIsOfNodesWithTrainers) {
+  auto forming = state_of(JobPhase::forming, {node("a"), node("b")}, {2, 4});
+  forming.nodes[0].trainers.clear();
+  EXPECT_FALSE(complete(forming, true)) << "one node with trainers";
+  for (auto& each : forming.nodes) each.servers.clear();
+  forming.nodes[0].trainers = forming.nodes[1].trainers;
+  EXPECT_FALSE(complete(forming, true)) << "the servers are yet to come";
+  for (auto const* name : {"c", "d"}) {
+    forming.nodes.push_back(node(name));
+    forming.nodes.back().servers.clear();
+    forming.nodes.back().offered = 1;
+  }
+  AliveNodes const alive{"a", "b", "c", "d", "e"};
+  EXPECT_EQ(joined(forming, alive, node("e"), {2, 4}, "ctr").error().message(),
+            "launcher: job 'ctr' has all its 4 nodes already");
+  auto servers = node("e");
+  servers.trainers.clear();
+  auto const all = joined(forming, alive, servers, {2, 4}, "ctr").value().value();
+  ASSERT_TRUE(complete(all, false));
+  auto const running = formed(all).value();
+  EXPECT_EQ(running.first_trainers, 4U);
+  servers.name = "f";
+  EXPECT_EQ(joined(with_phase(running, "b", NodePhase::left), alive, servers, {2, 4}, "ctr").error().message(),
+            "launcher: node f (h) has servers only, and job 'ctr' runs with those it has: start such nodes before the "
+            "others, or give this one --trainer_num");
+}
+
 TEST(Transitions, WhoComesLaterGetsTheFirstFreePlaceAndNoServers) {
   auto const before = elastic();
   EXPECT_EQ(before.first_trainers, 3U);
@@ -209,23 +259,33 @@ TEST(Transitions, ALateNodeHasToFitIn) {
   EXPECT_TRUE(std::string(joined(state, alive, node("d", "h", 1), terms, "ctr").error().what())
                   .find("--rank 1 of node d (h) belongs to node b (h) already") != std::string::npos);
   EXPECT_FALSE(joined(state, alive, node("d"), exactly(2), "ctr"));
-  auto const done = with_phase(state, "b", NodePhase::trained);
+  auto const done = with_trainers(state, "b", {0, 0, 1}, "");
   EXPECT_EQ(joined(done, alive, node("d"), terms, "ctr").error().message(),
             "launcher: job 'ctr' has come to the end of its data: it takes no more nodes");
 }
 
-TEST(Transitions, OneThatLeavesOrIsLostIsNoFailureAsLongAsEnoughAreLeft) {
-  auto state = with_phase(elastic(), "c", NodePhase::left);
+TEST(Transitions, OneThatLeavesOrIsLostIsNoFailureAndWhenTooFewAreLeftTheyAreNamed) {
+  auto state = with_phase(elastic(), "c", NodePhase::left, "the job was stopped by SIGTERM");
   EXPECT_EQ(state.nodes[2].phase, NodePhase::left);
-  EXPECT_EQ(state.reason, "node c (h) has left");
+  EXPECT_EQ(state.reason, "node c (h) has left: the job was stopped by SIGTERM");
   EXPECT_FALSE(state.failure);
+  EXPECT_FALSE(shortage_of(state));
   EXPECT_FALSE(without_the_dead(elastic(), {"a", "b"}).failure);
   state = without_the_dead(state, {"a"});
-  ASSERT_TRUE(state.failure);
-  EXPECT_EQ(state.failure->code, 75);
-  EXPECT_EQ(state.failure->what,
-            "node b (h) was lost, nothing is heard of its launcher: look whether that machine is up, and fewer than 2 "
-            "nodes are left");
+  EXPECT_FALSE(state.failure) << "others may come";
+  auto const given_up = without_enough(state, "30 s");
+  ASSERT_TRUE(given_up.failure);
+  EXPECT_EQ(given_up.failure->code, 75);
+  EXPECT_EQ(given_up.failure->what,
+            "1 trainer is there and at least 2 are needed: node b (h) was lost, node c (h) has left, for 30 s: giving "
+            "up");
+  // A server that gave up before the launchers did is the same thing.
+  EXPECT_EQ(with_failure(state, {"a", 75, "server 0 ended with exit code 75", true}).failure->what,
+            "server 0 ended with exit code 75; 1 trainer is there and at least 2 are needed: node b (h) was lost, node "
+            "c (h) has left");
+  auto const back = joined(state, {"a", "d"}, node("d"), {2, 4, false, 1}, "ctr").value().value();
+  EXPECT_FALSE(shortage_of(back));
+  EXPECT_FALSE(without_enough(back, "30 s").failure);
 }
 
 TEST(Transitions, TheServersOfAnElasticJobCannotGo) {
@@ -234,38 +294,44 @@ TEST(Transitions, TheServersOfAnElasticJobCannotGo) {
   EXPECT_TRUE(state.failure->what.ends_with(", and its servers with it")) << state.failure->what;
 }
 
-TEST(Transitions, WhoComesBackAfterAFailureCountsForTheWholeJob) {
-  JobTerms const terms{2, 4, false, 1};
-  auto state = with_phase(elastic(), "c", NodePhase::left);
-  auto back = node("c2");
-  back.again = true;
-  state = joined(state, {"a", "b", "c2"}, back, terms, "ctr").value().value();
+TEST(Transitions, FallenTrainersAreStartedAgainAsOftenAsTheWholeJobMay) {
+  auto state = with_trainers(elastic(), "b", {1, 0, 0}, "trainer 1 ended with exit code 70");
   EXPECT_EQ(state.restarts, 1U);
-  state = with_phase(state, "c2", NodePhase::left);
-  back.name = "c3";
-  EXPECT_EQ(joined(state, {"a", "b", "c3"}, back, terms, "ctr").error().message(),
-            "launcher: job 'ctr' has no restart left of its --max_restart 1");
-  EXPECT_TRUE(joined(state, {"a", "b", "d"}, node("d"), terms, "ctr")) << "a new node is no restart";
-  // It does not begin another run of a job that is over.
-  EXPECT_EQ(joined(state, {"c3"}, back, terms, "ctr").error().message(),
-            "launcher: job 'ctr' has ended meanwhile: node c3 (h) does not come back");
+  EXPECT_EQ(state.nodes[1].granted, 1U);
+  EXPECT_EQ(standing_trainers(state.nodes[1]), 1U);
+  EXPECT_EQ(state.reason,
+            "node b (h): trainer 1 ended with exit code 70; it is started again, restart 1 of 1 of the job");
+  EXPECT_EQ(with_trainers(state, "b", {1, 0, 0}, "").restarts, 1U) << "told twice is told once";
+  state = with_trainers(state, "c", {1, 0, 0}, "trainer 2 was killed by SIGKILL");
+  EXPECT_EQ(state.restarts, 1U);
+  EXPECT_EQ(state.nodes[2].granted, 0U);
+  EXPECT_EQ(standing_trainers(state.nodes[2]), 0U);
+  EXPECT_EQ(state.reason,
+            "node c (h): trainer 2 was killed by SIGKILL; it is not started again, the job has no restart left of its "
+            "--max_restart 1");
+  EXPECT_FALSE(shortage_of(state)) << "two are enough";
+  auto const short_of = with_trainers(state, "a", {0, 1, 0}, "");
+  EXPECT_EQ(shortage_of(short_of),
+            "1 trainer is there and at least 2 are needed: 1 of node a (h) fell, 1 of node c (h) fell");
+  EXPECT_TRUE(joined(state, {"a", "b", "c", "d"}, node("d"), {2, 4, false, 1}, "ctr")) << "a new node is no restart";
 }
 
-TEST(Transitions, AJobWithoutTrainersHasFailed) {
-  auto state = elastic();
-  for (auto const* name : {"b", "c"}) state = with_phase(state, name, NodePhase::fallen);
-  EXPECT_FALSE(state.failure) << "a trains";
-  EXPECT_EQ(with_phase(state, "a", NodePhase::fallen).failure->what, "no trainer is left on any node: see their logs");
-  EXPECT_FALSE(with_phase(state, "a", NodePhase::trained).failure);
+TEST(Transitions, AfterTheEndOfTheDataNobodyIsStartedOrMissed) {
+  auto state = with_trainers(elastic(), "a", {0, 0, 1}, "");
+  state = with_trainers(state, "b", {1, 0, 0}, "trainer 1 was killed by SIGKILL");
+  EXPECT_EQ(state.nodes[1].granted, 0U);
+  EXPECT_EQ(state.reason,
+            "node b (h): trainer 1 was killed by SIGKILL; it is not started again, the data has come to its end");
+  EXPECT_FALSE(shortage_of(with_phase(state, "c", NodePhase::left)));
 }
 
 TEST(Transitions, AJobThatReFormsDoesSoWhenNodesComeOrGo) {
-  JobTerms const terms{2, 4, true, 2};
+  JobTerms const terms{2, 4, true, 1};
   auto const running = elastic(terms);
   auto const larger = joined(running, {"a", "b", "c", "d"}, node("d"), terms, "ctr").value().value();
   EXPECT_EQ(larger.phase, JobPhase::forming);
   EXPECT_EQ(larger.epoch, 2U);
-  EXPECT_EQ(larger.restarts, 1U);
+  EXPECT_EQ(larger.restarts, 0U) << "to come is no failure";
   EXPECT_EQ(larger.reason, "node d (h) has come");
   EXPECT_FALSE(complete(larger, true)) << "the others have not offered anew";
   auto ready = larger;
@@ -276,15 +342,18 @@ TEST(Transitions, AJobThatReFormsDoesSoWhenNodesComeOrGo) {
   EXPECT_EQ(second.first_trainers, 4U);
   auto const smaller = without_the_dead(second, {"a", "c", "d"});
   EXPECT_EQ(order_of(smaller), (Names{"a", "c", "d"}));
-  EXPECT_EQ(smaller.restarts, 2U);
+  EXPECT_EQ(smaller.restarts, 1U);
+  auto const left = with_phase(second, "b", NodePhase::left);
+  EXPECT_EQ(left.phase, JobPhase::forming);
+  EXPECT_EQ(left.restarts, 0U) << "nor is to leave";
   // That was the last one.
   for (auto& each : ready.nodes) each.offered = 3;
   auto last = formed(ready).value();
-  last.restarts = 2;
+  last.restarts = 1;
   auto const failed = without_the_dead(last, {"a", "b", "c"});
   EXPECT_EQ(failed.failure->what,
             "node d (h) was lost, nothing is heard of its launcher: look whether that machine is up, and no restart is "
-            "left of 2");
+            "left of 1");
 }
 
 TEST(Transitions, AFailureThatMayPassStartsAJobThatReFormsAgain) {

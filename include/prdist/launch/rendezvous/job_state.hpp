@@ -22,8 +22,7 @@ enum class JobPhase : std::uint8_t { forming, running, ended };
 
 enum class NodePhase : std::uint8_t {
   joined,
-  fallen,   ///< its trainers are gone and none has finished; its servers serve those of other nodes
-  trained,  ///< its trainers have finished; its servers may be needed yet
+  trained,  ///< nobody trains there any more; its servers may be needed yet
   ended,    ///< its launcher has said goodbye
   left,     ///< it went out of an elastic job, which goes on
   lost,     ///< its lease ended before it said so
@@ -31,10 +30,11 @@ enum class NodePhase : std::uint8_t {
 
 /// What all nodes of a job have to agree on.
 struct JobTerms {
-  std::size_t least = 1;  ///< nodes; as many as `most` when the job is not elastic
+  std::size_t least = 1;  ///< nodes, of an elastic job those with trainers; as many as `most` when it is not elastic
   std::size_t most = 1;
   bool reforms = false;      ///< an elastic job that starts again, all of it, whenever its nodes change
-  std::size_t restarts = 0;  ///< how often it may, and how often nodes of another elastic job may come back
+  std::size_t restarts = 0;  ///< how often it may after a failure; in another elastic job, fallen trainers in all
+  bool collective = false;   ///< trainers only, which speak to each other
 
   [[nodiscard]] bool elastic() const noexcept { return least != most; }
 
@@ -46,6 +46,15 @@ struct JobTerms {
   return terms.elastic() ? concat(terms.least, ':', terms.most) : concat(terms.most);
 }
 
+/// What became of a node's trainers so far. Numbers only grow, so that to tell them twice is to tell them once.
+struct TrainerCount {
+  std::size_t falls = 0;     ///< that asked for a restart
+  std::size_t quit = 0;      ///< that went because somebody asked them to
+  std::size_t finished = 0;  ///< that have seen the end of the data
+
+  friend bool operator==(TrainerCount const&, TrainerCount const&) = default;
+};
+
 /// A node and what it offers: endpoints of its members, whose ports it holds.
 struct NodeInfo {
   std::string name;
@@ -55,11 +64,12 @@ struct NodeInfo {
   Endpoint gloo;
   std::optional<std::size_t> wanted_rank;
   bool first = false;         ///< it runs the store, so it is the first of those that want no rank of their own
-  bool founder = false;       ///< it was there when the run began: servers are on such nodes
-  bool again = false;         ///< it comes back after a failure
+  bool serves = false;        ///< the servers of the run are on this node and others like it
   std::uint64_t offered = 0;  ///< the epoch that these endpoints are for
   std::size_t rank = 0;       ///< once the job runs, as the next
   std::size_t first_trainer = 0;
+  TrainerCount count;
+  std::size_t granted = 0;  ///< restarts: the first so many of its falls
   NodePhase phase = NodePhase::joined;
 
   friend bool operator==(NodeInfo const&, NodeInfo const&) = default;

@@ -25,7 +25,7 @@ namespace prdist {
 namespace detail {
 
 /// What the next version of prrun would have to read.
-inline constexpr int job_state_format = 1;
+inline constexpr int job_state_format = 2;
 
 [[nodiscard]] inline boost::json::array to_json(std::vector<Endpoint> const& endpoints) {
   boost::json::array list;
@@ -49,11 +49,14 @@ inline constexpr int job_state_format = 1;
   node.gloo = parse_endpoint(value.at("gloo").as_string()).value();
   if (auto const& rank = value.at("wanted_rank"); !rank.is_null()) node.wanted_rank = rank.to_number<std::size_t>();
   node.first = value.at("first").as_bool();
-  node.founder = value.at("founder").as_bool();
-  node.again = value.at("again").as_bool();
+  node.serves = value.at("serves").as_bool();
   node.offered = value.at("offered").to_number<std::uint64_t>();
   node.rank = value.at("rank").to_number<std::size_t>();
   node.first_trainer = value.at("first_trainer").to_number<std::size_t>();
+  node.count.falls = value.at("falls").to_number<std::size_t>();
+  node.count.quit = value.at("quit").to_number<std::size_t>();
+  node.count.finished = value.at("finished").to_number<std::size_t>();
+  node.granted = value.at("granted").to_number<std::size_t>();
   auto const phase = value.at("phase").to_number<std::uint8_t>();
   if (phase > static_cast<std::uint8_t>(NodePhase::lost)) throw Error(Errc::wire_message, "no such phase");
   node.phase = static_cast<NodePhase>(phase);
@@ -75,11 +78,14 @@ inline constexpr int job_state_format = 1;
                                  {"gloo", to_string(node.gloo)},
                                  {"wanted_rank", rank},
                                  {"first", node.first},
-                                 {"founder", node.founder},
-                                 {"again", node.again},
+                                 {"serves", node.serves},
                                  {"offered", node.offered},
                                  {"rank", node.rank},
                                  {"first_trainer", node.first_trainer},
+                                 {"falls", node.count.falls},
+                                 {"quit", node.count.quit},
+                                 {"finished", node.count.finished},
+                                 {"granted", node.granted},
                                  {"phase", static_cast<int>(node.phase)}});
   }
   json::value failure = nullptr;
@@ -95,6 +101,7 @@ inline constexpr int job_state_format = 1;
                                       {"most", state.terms.most},
                                       {"reforms", state.terms.reforms},
                                       {"max_restart", state.terms.restarts},
+                                      {"collective", state.terms.collective},
                                       {"restarts", state.restarts},
                                       {"first_trainers", state.first_trainers},
                                       {"reason", state.reason},
@@ -120,6 +127,7 @@ inline constexpr int job_state_format = 1;
     state.terms.most = value.at("most").to_number<std::size_t>();
     state.terms.reforms = value.at("reforms").as_bool();
     state.terms.restarts = value.at("max_restart").to_number<std::size_t>();
+    state.terms.collective = value.at("collective").as_bool();
     state.restarts = value.at("restarts").to_number<std::size_t>();
     state.first_trainers = value.at("first_trainers").to_number<std::size_t>();
     state.reason = value.at("reason").as_string();

@@ -52,17 +52,14 @@ class SessionKeeper {
   }
 
   /// As NodeSession::tell(), written as soon as the store answers.
-  void tell(NodePhase phase) {
-    std::lock_guard const lock(mutex_);
-    phase_ = phase;
-    news_.told = false;
-    wake_.notify_all();
+  void tell(NodePhase phase, std::string why = {}) {
+    later([&] { phase_ = {phase, std::move(why)}; });
+  }
+  void tell(TrainerCount const& count, std::string what) {
+    later([&] { count_ = {count, std::move(what)}; });
   }
   void tell(JobFailure failure) {
-    std::lock_guard const lock(mutex_);
-    failure_ = std::move(failure);
-    news_.told = false;
-    wake_.notify_all();
+    later([&] { failure_ = std::move(failure); });
   }
 
   /// Waits until all is told, for at most `patience`.
@@ -74,13 +71,23 @@ class SessionKeeper {
  private:
   static constexpr std::chrono::milliseconds pause{200};
 
+  template <class Note>
+  void later(Note&& note) {
+    std::lock_guard const lock(mutex_);
+    note();
+    news_.told = false;
+    wake_.notify_all();
+  }
+
   void work() {
     std::unique_lock lock(mutex_);
     while (!stop_) {
-      auto const phase = std::exchange(phase_, std::nullopt);
+      auto phase = std::exchange(phase_, std::nullopt);
+      auto count = std::exchange(count_, std::nullopt);
       auto failure = std::exchange(failure_, std::nullopt);
       lock.unlock();
-      if (phase) session_.tell(*phase);
+      if (phase) session_.tell(phase->first, std::move(phase->second));
+      if (count) session_.tell(count->first, std::move(count->second));
       if (failure) session_.tell(std::move(*failure));
       auto view = session_.round(Clock::now());
       lock.lock();
@@ -91,9 +98,9 @@ class SessionKeeper {
       } else {
         news_.trouble = view.error();
       }
-      news_.told = view && session_.told() && !phase_ && !failure_;
+      news_.told = view && session_.told() && !phase_ && !count_ && !failure_;
       changed_.notify_all();
-      wake_.wait_for(lock, pause, [&] { return stop_ || phase_ || failure_; });
+      wake_.wait_for(lock, pause, [&] { return stop_ || phase_ || count_ || failure_; });
     }
   }
 
@@ -102,7 +109,8 @@ class SessionKeeper {
   std::condition_variable wake_;
   std::condition_variable changed_;
   News news_;
-  std::optional<NodePhase> phase_;
+  std::optional<std::pair<NodePhase, std::string>> phase_;
+  std::optional<std::pair<TrainerCount, std::string>> count_;
   std::optional<JobFailure> failure_;
   bool stop_ = false;
   std::thread thread_;

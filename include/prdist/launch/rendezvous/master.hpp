@@ -27,7 +27,7 @@ struct Master {
   return concat(master.kind == Master::Kind::etcd ? "etcd://" : "", to_string(master.endpoint));
 }
 
-/// Reads host:port, http://host:port or etcd://host:port, hosts of IPv6 in brackets; the error names the text.
+/// Reads host:port or etcd://host:port, hosts of IPv6 in brackets; the error names the text.
 [[nodiscard]] inline Result<Master> parse_master(std::string_view text) {
   auto const wrong = [&](std::string_view what) {
     return Error(Errc::config_invalid, "launcher: --master '", text, "' ", what,
@@ -36,12 +36,8 @@ struct Master {
   Master master;
   auto rest = text;
   if (auto const scheme = text.find("://"); scheme != std::string_view::npos) {
-    auto const name = text.substr(0, scheme);
-    if (name == "etcd") {
-      master.kind = Master::Kind::etcd;
-    } else if (name != "http") {
-      return wrong("has a scheme that is neither etcd:// nor http://");
-    }
+    if (text.substr(0, scheme) != "etcd") return wrong("has a scheme that is not etcd://");
+    master.kind = Master::Kind::etcd;
     rest = text.substr(scheme + 3);
   }
   if (rest.ends_with('/')) rest.remove_suffix(1);

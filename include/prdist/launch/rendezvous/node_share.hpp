@@ -14,6 +14,7 @@
 #include <prdist/launch/ports.hpp>
 #include <prdist/launch/rendezvous/address.hpp>
 #include <prdist/launch/rendezvous/job_state.hpp>
+#include <prdist/launch/rendezvous/trainer_count.hpp>
 
 namespace prdist {
 
@@ -54,13 +55,15 @@ struct NodeOffer {
   plan.job_id = job.job_id;
   plan.pod_name = offer.node.name;
   plan.log_dir = job.log_dir;
+  plan.mode = job.mode;
+  plan.cards = job.cards;
   plan.nodes = static_cast<std::size_t>(std::ranges::count_if(state.nodes, takes_part));
   plan.least_nodes = state.terms.least;
   plan.most_nodes = state.terms.most;
   plan.gloo = state.nodes.front().gloo;
   plan.trainers_num = state.first_trainers;
-  auto const each = state.nodes.front().trainers.size();
-  if (state.terms.elastic() && !state.terms.reforms) {
+  if (goes_on_without(state.terms)) {
+    auto const each = trainers_per_node(state);
     plan.elastic = concat(state.terms.least * each, ':', state.terms.most * each);
   }
   std::vector<JobMember> trainers;

@@ -11,6 +11,7 @@
 #include <prdist/core/text.hpp>
 #include <prdist/launch/rendezvous/job_state.hpp>
 #include <prdist/launch/rendezvous/session.hpp>
+#include <prdist/launch/rendezvous/trainer_count.hpp>
 
 namespace prdist {
 
@@ -29,9 +30,11 @@ struct Outlook {
   for (auto const& node : view.state.nodes) {
     if (node.name == me) continue;
     bool const busy = node.phase == NodePhase::joined;
-    outlook.trainers_elsewhere = outlook.trainers_elsewhere || (busy && !node.trainers.empty());
+    outlook.trainers_elsewhere = outlook.trainers_elsewhere || standing_trainers(node) > 0;
     outlook.nodes_elsewhere = outlook.nodes_elsewhere || busy || (keeps_store && takes_part(node));
   }
+  // Others may come in the place of those that are missing.
+  if (shortage_of(view.state)) outlook.trainers_elsewhere = true;
   if (view.state.failure && view.state.failure->node != me) outlook.failure = view.state.failure;
   if (view.member && !view.fenced && view.state.terms.reforms && view.state.epoch != epoch) {
     outlook.reforms = view.state.reason;

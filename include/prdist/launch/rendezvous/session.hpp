@@ -22,8 +22,9 @@ namespace prdist {
 struct SessionOptions {
   std::string job_id = "default";
   JobTerms terms{2, 2};
-  std::chrono::seconds lease{10};                     ///< of silence, and the others give this node up
-  std::chrono::milliseconds elastic_timeout{30'000};  ///< an elastic job starts when nobody has come for so long
+  std::chrono::seconds lease{10};  ///< of silence, and the others give this node up
+  /// An elastic job starts when nobody has come for so long, and ends when too few trainers were there for so long.
+  std::chrono::milliseconds elastic_timeout{30'000};
 };
 
 /// What a round has found.
@@ -52,13 +53,21 @@ class NodeSession {
     me_ = std::move(me);
     joining_ = true;
     phase_ = NodePhase::joined;
+    count_ = {};
     failure_.reset();
     told_ = true;
   }
 
-  /// To be told to all in the next round.
-  void tell(NodePhase phase) {
+  /// To be told to all in the next round; `why` is for one that leaves.
+  void tell(NodePhase phase, std::string why = {}) {
     phase_ = phase;
+    why_ = std::move(why);
+    told_ = false;
+  }
+  /// Likewise; `what` is a sentence on the last trainer that fell.
+  void tell(TrainerCount const& count, std::string what) {
+    count_ = count;
+    fall_ = std::move(what);
     told_ = false;
   }
   void tell(JobFailure failure) {
@@ -76,7 +85,7 @@ class NodeSession {
     for (int tries = 0; tries < 16; ++tries) {
       auto view = look();
       if (!view) return view.error();
-      auto const next = wish(*view, is_quiet(view->state, now));
+      auto const next = wish(*view, is_quiet(view->state, now), is_short(view->state, now));
       if (!next) return next.error();
       auto const text = *next ? to_text(**next) : text_;
       if (text == text_) {
@@ -162,8 +171,17 @@ class NodeSession {
     return now - changed_ >= options_.elastic_timeout;
   }
 
+  /// Whether there have been too few trainers for as long as an elastic job waits for them.
+  [[nodiscard]] bool is_short(JobState const& state, TimePoint now) {
+    if (!shortage_of(state))
+      short_since_.reset();
+    else if (!short_since_)
+      short_since_ = now;
+    return short_since_ && now - *short_since_ >= options_.elastic_timeout;
+  }
+
   /// The state as this node would have it; nothing when it is not this node's to change.
-  [[nodiscard]] Result<std::optional<JobState>> wish(SessionView const& view, bool quiet) const {
+  [[nodiscard]] Result<std::optional<JobState>> wish(SessionView const& view, bool quiet, bool short_too_long) const {
     if (view.fenced) return std::optional<JobState>();
     if (leaving_ && view.state.phase == JobPhase::forming) return std::optional(without(view.state, me_.name));
     if (!view.member) {
@@ -182,9 +200,15 @@ class NodeSession {
     state = without_the_dead(std::move(state), view.alive);
     // A job that has formed again since begins anew, for better or worse.
     bool const over = state.terms.reforms && state.epoch != epoch_;
+    if (!over) state = with_trainers(std::move(state), me_.name, count_, fall_);
     if (failure_ && !over) state = with_failure(std::move(state), *failure_);
-    if (phase_ != NodePhase::joined && !over) state = with_phase(std::move(state), me_.name, phase_);
+    if (phase_ != NodePhase::joined && !over) state = with_phase(std::move(state), me_.name, phase_, why_);
+    if (short_too_long) state = without_enough(std::move(state), seconds_of(options_.elastic_timeout));
     return std::optional(std::move(state));
+  }
+
+  [[nodiscard]] static std::string seconds_of(std::chrono::milliseconds time) {
+    return concat(std::chrono::duration<double>(time).count(), " s");
   }
 
   /// Endpoints for this epoch in place of those of the last.
@@ -210,7 +234,11 @@ class NodeSession {
   std::string text_;           // that state
   std::string present_;        // who was there when it was looked at last
   TimePoint changed_{};
+  std::optional<TimePoint> short_since_;
   NodePhase phase_ = NodePhase::joined;
+  std::string why_;
+  TrainerCount count_;
+  std::string fall_;
   std::optional<JobFailure> failure_;
   bool joining_ = true;
   bool told_ = true;

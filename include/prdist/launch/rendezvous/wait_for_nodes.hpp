@@ -14,12 +14,14 @@
 #include <prdist/core/text.hpp>
 #include <prdist/launch/rendezvous/job_state.hpp>
 #include <prdist/launch/rendezvous/session.hpp>
+#include <prdist/launch/rendezvous/trainer_count.hpp>
+#include <prdist/launch/rendezvous/transitions.hpp>
 
 namespace prdist {
 
 /// "2 of 3 nodes have come, node a (10.0.0.4), node b (10.0.0.5); rank 1 is missing".
 [[nodiscard]] inline std::string attendance_of(JobState const& state) {
-  auto const come = state.nodes.size();
+  auto const come = counted_nodes(state);
   auto text = concat(come, " of ", to_string(state.terms), " nodes ", come == 1 ? "has" : "have", " come, ",
                      names_of(state, [](auto const&) { return true; }));
   // When all give their ranks, the missing ones are known by name.
@@ -35,6 +37,7 @@ namespace prdist {
                     count == 1 ? " is missing" : " are missing");
     }
   }
+  if (come >= state.terms.least && waits_for_servers(state)) return concat(text, "; a node with servers is missing");
   if (come >= state.terms.least) {
     bool const ready = std::ranges::all_of(state.nodes, [&](auto const& node) { return node.offered == state.epoch; });
     return concat(text, ready ? "; there may be more" : "; their members are being ended");
