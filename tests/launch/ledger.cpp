@@ -101,3 +101,22 @@ TEST(Ledger, IsCompletedByWhatTheGuardHasReaped) {
   EXPECT_FALSE(report.members[2].ending);
   EXPECT_FALSE(report.members[3].ending);  // its number is of another machine
 }
+
+TEST(Ledger, OneThatWasStartedAgainRunsAndIsAmongTheFallen) {
+  JobLedger ledger;
+  ledger.begin("job");
+  auto trainer = member(JobRole::trainer, 0, 12, "log/workerlog.0");
+  ledger.joined(trainer);
+  trainer.ending = Ending{0, SIGKILL, false};
+  ledger.ended(0, trainer);
+  ledger.started_again(0, 13);
+  ledger.started_again(7, 14);
+  auto const report = ledger.read();
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->members.size(), 1U);
+  EXPECT_EQ(report->members[0].pid, 13);
+  EXPECT_FALSE(report->members[0].ending);
+  ASSERT_EQ(report->fallen.size(), 1U);
+  EXPECT_EQ(report->fallen[0].pid, 12);
+  EXPECT_EQ(report->fallen[0].ending, (Ending{0, SIGKILL, false}));
+}

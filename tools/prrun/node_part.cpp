@@ -67,7 +67,7 @@ void NodePart::between(LocalRun const& run) {
   look_at_store(news, supervisor);
   auto const& rules = supervisor.rules();
   if (rules.ending() && rules.outcome() != Outcome::succeeded) {
-    tell_failure(run.report());
+    if (!told_failure_) tell_failure(run.report());
     return;
   }
   if (elastic_ && rules.outcome() == Outcome::succeeded) {
@@ -168,7 +168,7 @@ void NodePart::tell_failure(JobReport const& report) {
     return;
   }
   // Of the signals that end a launcher it holds back all that can be held; the worker's SIGTERM is the kernel's.
-  auto const code = report.launcher_killed ? 128 + SIGKILL : report.exit_code;
+  auto const code = report.launcher_killed && !report.launcher ? 128 + SIGKILL : report.exit_code;
   keeper_.tell(JobFailure{me_.name, code, concat(name_of(me_), ": ", what), code == EndingRules::code_of_a_victim});
 }
 

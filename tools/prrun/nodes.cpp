@@ -16,7 +16,6 @@
 #include <prdist/core/text.hpp>
 #include <prdist/launch/configuration.hpp>
 #include <prdist/launch/descendants.hpp>
-#include <prdist/launch/node.hpp>
 #include <prdist/launch/printable.hpp>
 #include <prdist/launch/rendezvous/address.hpp>
 #include <prdist/launch/rendezvous/node_share.hpp>

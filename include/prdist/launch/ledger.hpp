@@ -65,7 +65,7 @@ class JobLedger {
          concat(static_cast<int>(each.stopped))});
   }
 
-  /// The member of this rank had ended, and runs again.
+  /// The member of this rank fell and runs again as this process.
   void started_again(std::size_t rank, pid_t pid) { put({"again", concat(rank), concat(pid)}); }
 
   void failed_first(std::size_t rank) { put({"failed", concat(rank)}); }
@@ -169,10 +169,11 @@ class JobLedger {
       return 2;
     }
     if (kind == "again") {
-      if (known) {
-        report.members[rank].pid = number<pid_t>(word(2));
-        report.members[rank].ending.reset();
-      }
+      if (!known) return 3;
+      auto& each = report.members[rank];
+      report.fallen.push_back(each);
+      each.pid = number<pid_t>(word(2));
+      each.ending.reset();
       return 3;
     }
     if (known) {

@@ -47,10 +47,10 @@ struct LocalJob {
   /// any of this machine's addresses.
   std::vector<Endpoint> server_list;
   std::vector<Endpoint> trainer_list;
-  /// With lists: how long servers of a foreign program stay here for others' trainers while nobody is connected.
-  std::chrono::milliseconds listed_patience{600'000};
   unsigned restarts = 0;        ///< of the whole job, before this run of it
   JobLedger* ledger = nullptr;  ///< for the guards of this process (guard.hpp), where it has any
+  /// With lists: how long servers of a foreign program stay here for others' trainers while nobody is connected.
+  std::chrono::milliseconds listed_patience{600'000};
 };
 
 /// A plan and the sockets that hold the ports of this node's members.

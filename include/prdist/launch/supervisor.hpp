@@ -91,8 +91,8 @@ class Supervisor {
     member.ending.reset();
     member.seconds = 0;
     began_.at(rank) = elapsed().count();
-    if (ledger_ != nullptr) ledger_->started_again(rank, pid);
     rules_.started_again(rank);
+    if (ledger_ != nullptr) ledger_->started_again(rank, pid);
   }
 
   /// As EndingRules::given_up().
