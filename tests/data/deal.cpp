@@ -286,6 +286,13 @@ TEST_F(DealtReaders, StandWithinWhatTheyWereDealt) {
   EXPECT_EQ(one[0].reader.position().epoch, 1U);
 }
 
+TEST(Deal, ReadersThatStandThousandsOfEpochsApartAreRefused) {
+  std::vector<DataPosition> const positions{at({"a", "b"}, 0, 1, 30), at({"c"}, 50000, 1, 30)};
+  EXPECT_EQ(error_of([&] { (void)deal(positions, 3, hundred); }),
+            "prdist[data.position] what is left of the data is in more than 20000 pieces, of epochs 0 to 50000: the "
+            "readers stand too far apart to be dealt out anew: start as many as there were");
+}
+
 TEST_F(DealtReaders, RefuseOtherFilesAndSeeds) {
   for (char const* name : {"a", "b"}) files_.push_back(dir_.file(name, "click:0 a:1\n"));
   auto const dealt = deal(positions(start(1)), 2, size_on_disk)[0];

@@ -15,6 +15,7 @@
 #include <prdist/data/slot_reader.hpp>
 #include <prdist/strategy/sync.hpp>
 
+#include "../support/caught_log.hpp"
 #include "../support/cluster.hpp"
 #include "../support/thrown.hpp"
 
@@ -44,6 +45,7 @@ class Checkpoints : public ::testing::Test {
     Optimizer rule = Sgd{.rate = 1};
     RowPolicy policy{};
     std::function<void()> meanwhile = [] {};  ///< done by worker 0 after its first step
+    bool anew = false;                        ///< without looking for what is there
   };
 
   struct Outcome {
@@ -88,7 +90,9 @@ class Checkpoints : public ::testing::Test {
                                                   .apply = StrategyChoice::apply});
       Checkpointer checkpoints(client, checkpoint_options, StrategyChoice::name, in_step, [] {});
       std::uint64_t step = 0;
-      if (auto const state = checkpoints.resume()) step = state->position.rows;
+      if (!job.anew) {
+        if (auto const state = checkpoints.resume()) step = state->position.rows;
+      }
       auto const state = [&] { return WorkerState{.position = {.rows = step}, .program = concat('"', own, '"')}; };
       auto const few = job.fewer.find(own);
       auto const last = few == job.fewer.end() ? job.steps : few->second;
@@ -371,6 +375,22 @@ TEST_F(Checkpoints, OfTwoJobsDoNotMeetInOneFolder) {
   };
   (void)run<Async>(job);
   EXPECT_TRUE(holds(said, "another job is saving there: give each its own folder"));
+}
+
+TEST_F(Checkpoints, OfAJobThatWasNotResumedAreNotRemoved) {
+  Job job;
+  job.stop_at = 3;
+  EXPECT_TRUE(run<Async>(job).stopped);
+  job.stop_at.reset();
+  job.anew = true;
+  job.options.every = 4;
+  job.options.keep = 1;
+  CaughtLog const log;
+  (void)run<Async>(job);
+  EXPECT_EQ(names().front(), "pass-00000");
+  EXPECT_GT(names().size(), 2U);
+  auto const said = concat(directory, " holds checkpoints that this job was not resumed from, up to pass-00000");
+  EXPECT_EQ(std::ranges::count_if(log.lines, [&](auto const& line) { return line.starts_with(said); }), 1);
 }
 
 TEST_F(Checkpoints, OfAnotherProgramAreRefusedByName) {

@@ -193,6 +193,19 @@ TEST(EndingRules, WhatFailsWhileBeingEndedIsNoFailure) {
   EXPECT_EQ(job.rules.exit_code(), 143);
 }
 
+TEST(EndingRules, WhoCouldNotSaveWhenAskedToStopGivesTheCode) {
+  for (int const said : {70, 78}) {
+    Job job;
+    job.rules.interrupted(SIGTERM);
+    EXPECT_EQ(job.next(0), Action::terminate);
+    job.end({{2, code(143)}, {3, code(said)}});
+    EXPECT_EQ(job.rules.outcome(), Outcome::interrupted);
+    EXPECT_EQ(job.rules.exit_code(), said);
+    job.end({{0, code(75)}, {1, code(0)}});
+    EXPECT_EQ(job.rules.exit_code(), said);
+  }
+}
+
 TEST(EndingRules, ThePassedTimeLimitIs124) {
   Job job(milliseconds(2000));
   EXPECT_EQ(job.next(1999), Action::wait);

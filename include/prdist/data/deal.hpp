@@ -33,6 +33,10 @@ struct DataLeft {
 
 namespace detail {
 
+/// More would make every later position, and the messages that carry it, too large: a reader with next to no data may
+/// be thousands of epochs ahead of the others.
+inline constexpr std::size_t most_pieces = 20000;
+
 /// What a reader at `from` has left up to the end of `last`.
 inline void add_pieces(DataPosition const& from, std::uint64_t last, std::vector<DataPiece>& pieces) {
   if (from.epoch > last) return;
@@ -48,6 +52,11 @@ inline void add_pieces(DataPosition const& from, std::uint64_t last, std::vector
                     "': the position is damaged, start without it");
       }
       pieces.push_back({epoch, from.name, begun, from.file_size, from.offset, from.line, from.taken});
+    }
+    if (pieces.size() + files.size() - begun > most_pieces) {
+      throw Error(Errc::data_position, "what is left of the data is in more than ", most_pieces, " pieces, of epochs ",
+                  from.epoch, " to ", last,
+                  ": the readers stand too far apart to be dealt out anew: start as many as there were");
     }
     for (auto next = begun; next < files.size(); ++next) {
       pieces.push_back({.epoch = epoch, .name = files[order[next]], .number = next + 1});
@@ -68,7 +77,7 @@ inline void add_pieces(DataPosition const& from, std::uint64_t last, std::vector
 }  // namespace detail
 
 /// @throws Error data.position when a position does not say which files it is about, no reader took it, it was taken
-/// with another seed than the others, or is damaged
+/// with another seed than the others, or is damaged; when they stand too many epochs apart
 [[nodiscard]] inline DataLeft data_left(std::span<DataPosition const> positions) {
   DataLeft left;
   for (auto const& each : positions) {

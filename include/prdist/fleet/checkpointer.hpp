@@ -89,10 +89,11 @@ class Checkpointer {
   /// without save().
   [[nodiscard]] bool stopped() const { return client_.cut_wish().job_stopped(); }
 
-  /// This worker has no more batches: later checkpoints are made without it, and remember `state`.
+  /// This worker has no more batches: later checkpoints are made without it, and remember `state`. In place of
+  /// finish() of the optimizer.
   void finish(WorkerState const& state);
 
-  /// A checkpoint of everything as it is now, by this worker alone. For the end of training, when the others wait.
+  /// A checkpoint of everything as it is now: all workers call it at the end of training, and one of them writes.
   /// @throws Error checkpoint.*
   void save(WorkerState const& state);
 
@@ -122,6 +123,8 @@ class Checkpointer {
   std::set<std::uint64_t> damaged_{};  ///< passes that resume() found to be so
   std::uint64_t met_at_ = 0;
   bool asked_to_stop_ = false;
+  bool resumed_ = false;   ///< resume() was called: what is in the folder is this job's
+  bool keep_all_ = false;  ///< it is another job's
   bool has_stopped_ = false;
   bool warned_ = false;
   std::uint64_t written_ = 0;

@@ -78,6 +78,7 @@ PRDIST_DECL Checkpointer::~Checkpointer() {
 }
 
 PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
+  resumed_ = true;
   // Worker 0 looks and lets the servers load; the others hear what came of it. A failure is everybody's.
   std::string text = "none\n";
   std::optional<Error> failed;
@@ -267,8 +268,8 @@ PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
   }
   auto const changed = base_ && options_.full_every > 1 && written_ % options_.full_every != 0;
   if (changed) manifest.base = base_;
-  auto pending = std::make_shared<PendingCheckpoint>(options_.directory, detail::next_pass(options_.directory),
-                                                     concat(::getpid()));
+  auto const pass = detail::next_pass(options_.directory);
+  auto pending = std::make_shared<PendingCheckpoint>(options_.directory, pass, concat(::getpid()));
   try {
     client_.cut(pending->path(), changed);
   } catch (Error const&) {
@@ -279,12 +280,18 @@ PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
     }
     throw;
   }
+  if (written_ == 0 && !resumed_ && pass > 0) {
+    log(Level::warning, options_.directory, " holds checkpoints that this job was not resumed from, up to ",
+        pass_name(pass - 1),
+        ": none is removed while it runs; call resume() to go on from them, or give another folder");
+    keep_all_ = true;
+  }
   ++written_;
   auto const write = [this, pending, manifest = std::move(manifest)] {
     // Kept only when a later one shall hold the changes since: servers note every key that goes from then on.
     auto const checkpoint = detail::complete(client_, *pending, manifest, options_.full_every > 1);
     try {
-      prune(options_.directory, options_.keep, damaged_);
+      if (!keep_all_) prune(options_.directory, options_.keep, damaged_);
     } catch (Error const& error) {
       log(Level::warning, "older checkpoints could not be removed: ", error.what());
     }

@@ -10,7 +10,7 @@
 //   a trainer of an elastic job    falls alone, unless its code says that no other one could do better: it is started
 //                                  again or given up, and until that is decided it counts as one that runs
 //   other nodes are not done       this one stays to hear how the job ends, even with no member left
-//   Ctrl-C, SIGTERM, SIGHUP        all are ended; the code is 128+n
+//   Ctrl-C, SIGTERM, SIGHUP        all are ended; the code is 128+n, or that of a member which could not save (70, 78)
 //   the time limit passes          all are ended; the code is 124
 //   "are ended"                    SIGTERM, and SIGKILL after grace or at the next signal
 #pragma once
@@ -90,6 +90,9 @@ class EndingRules {
       }
       ended_.at(each.rank) = true;
       finished_ = finished_ || (each.ending.ok() && members_.at(each.rank).role == JobRole::trainer);
+      // Asked to stop, it says that it could not do so in order: what it was to save is not saved.
+      bool const could_not = each.ending == Ending{78, 0, false} || each.ending == Ending{70, 0, false};
+      if (could_not && outcome_ == Outcome::interrupted && exit_code_ > 128) exit_code_ = each.ending.code;
       if (each.ending.ok() || !going_on || outcome_ != Outcome::succeeded) continue;
       if (each.ending != Ending{code_of_a_victim, 0, false}) {
         fail(each);
