@@ -60,6 +60,29 @@ namespace prdist::detail {
   return manifest;
 }
 
+/// Marks the moment on all servers, which write it to `folder` in the background. @throws Error
+inline void cut(Client& client, std::string_view folder, bool changed_only) {
+  try {
+    client.cut(folder, changed_only);
+  } catch (Error const&) {
+    // Servers that have begun end first, so that the next one finds them ready; what they write goes with the folder.
+    try {
+      (void)client.wait_for_work();
+    } catch (Error const&) {
+    }
+    throw;
+  }
+}
+
+/// As prune(), but only logs: the new checkpoint is complete whatever becomes of the old ones.
+inline void prune_quietly(std::string const& directory, std::size_t keep, std::set<std::uint64_t> const& damaged) {
+  try {
+    prune(directory, keep, damaged);
+  } catch (Error const& error) {
+    log(Level::warning, "older checkpoints could not be removed: ", error.what());
+  }
+}
+
 inline void load(Client& client, Checkpoint const& checkpoint) {
   client.load(checkpoint.path);
   (void)client.wait_for_work();

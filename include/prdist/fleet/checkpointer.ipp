@@ -270,16 +270,7 @@ PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
   if (changed) manifest.base = base_;
   auto const pass = detail::next_pass(options_.directory);
   auto pending = std::make_shared<PendingCheckpoint>(options_.directory, pass, concat(::getpid()));
-  try {
-    client_.cut(pending->path(), changed);
-  } catch (Error const&) {
-    // Servers that have begun end first, so that the next one finds them ready; what they write goes with the folder.
-    try {
-      (void)client_.wait_for_work();
-    } catch (Error const&) {
-    }
-    throw;
-  }
+  detail::cut(client_, pending->path(), changed);
   if (written_ == 0 && !resumed_ && pass > 0) {
     log(Level::warning, options_.directory, " holds checkpoints that this job was not resumed from, up to ",
         pass_name(pass - 1),
@@ -290,11 +281,7 @@ PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
   auto const write = [this, pending, manifest = std::move(manifest)] {
     // Kept only when a later one shall hold the changes since: servers note every key that goes from then on.
     auto const checkpoint = detail::complete(client_, *pending, manifest, options_.full_every > 1);
-    try {
-      if (!keep_all_) prune(options_.directory, options_.keep, damaged_);
-    } catch (Error const& error) {
-      log(Level::warning, "older checkpoints could not be removed: ", error.what());
-    }
+    if (!keep_all_) detail::prune_quietly(options_.directory, options_.keep, damaged_);
     return CheckpointBase{checkpoint.manifest.pass, checkpoint.id};
   };
   writing_ =

@@ -55,22 +55,9 @@ inline void write_elastic(Client& client, CheckpointOptions const& options, std:
   // First: a file that is done by now is in the cut with all that was learned from it.
   manifest.trainers.push_back({.program = to_json(client.file_state())});
   PendingCheckpoint pending(options.directory, next_pass(options.directory), concat(::getpid()));
-  try {
-    client.cut(pending.path(), false);
-  } catch (Error const&) {
-    // Servers that have begun end first, so that the next one finds them ready; what they write goes with the folder.
-    try {
-      (void)client.wait_for_work();
-    } catch (Error const&) {
-    }
-    throw;
-  }
+  cut(client, pending.path(), false);
   (void)complete(client, pending, std::move(manifest), false);
-  try {
-    prune(options.directory, options.keep, damaged);
-  } catch (Error const& error) {
-    log(Level::warning, "older checkpoints could not be removed: ", error.what());
-  }
+  prune_quietly(options.directory, options.keep, damaged);
 }
 
 }  // namespace detail
