@@ -12,6 +12,8 @@ import sys
 import tempfile
 import time
 
+import job_setup
+
 BIN, CASE = os.path.abspath(sys.argv[1]), sys.argv[2]
 WORK = tempfile.mkdtemp(prefix="prdist-elastic-")
 DEADLINE = 120
@@ -93,10 +95,7 @@ class Job:
 
 
 def plant(rows=4000, files=8):
-    subprocess.run([os.path.join(BIN, "prdata"), "--out", "data", "--rows", str(rows), "--test-rows", "2000", "--files",
-                    str(files)], cwd=WORK, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                   timeout=DEADLINE)
-    return sorted(os.listdir(os.path.join(WORK, "data", "train")))
+    return job_setup.plant(BIN, WORK, rows=rows, files=files)
 
 
 def expect_every_file_once(counts, files, epochs):

@@ -6,11 +6,12 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
+
+import job_setup
 
 BIN, CASE = os.path.abspath(sys.argv[1]), sys.argv[2]
 WORK = tempfile.mkdtemp(prefix="prdist-elastic-sync-")
@@ -23,17 +24,14 @@ def path(*parts):
 
 
 def plant():
-    subprocess.run([os.path.join(BIN, "prdata"), "--out", "data", "--rows", str(ROWS), "--test-rows", "2000", "--files",
-                    str(FILES)], cwd=WORK, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=DEADLINE)
+    job_setup.plant(BIN, WORK, rows=ROWS, files=FILES)
 
 
 class Job:
     """Nodes of one job, each a prrun in a folder of its own. Leave it and every process that it started has ended."""
 
     def __init__(self, *arguments):
-        self.held = socket.socket()  # bound and not listening, so that nobody else takes the port
-        self.held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.held.bind(("127.0.0.1", 0))
+        self.held = job_setup.held_port()
         self.master = "127.0.0.1:%d" % self.held.getsockname()[1]
         self.arguments = arguments
         self.nodes = {}

@@ -9,6 +9,8 @@ import sys
 import tempfile
 import time
 
+import job_setup
+
 BIN, CASE = os.path.abspath(sys.argv[1]), sys.argv[2]
 WORK = tempfile.mkdtemp(prefix="prdist-jobs-")
 DEADLINE = 100
@@ -18,9 +20,8 @@ def program(name):
     return os.path.join(BIN, name)
 
 
-def plant(rows=4000, files=4, test_rows=2000):
-    subprocess.run([program("prdata"), "--out", "data", "--rows", str(rows), "--test-rows", str(test_rows), "--files",
-                    str(files)], cwd=WORK, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=DEADLINE)
+def plant(**sizes):
+    job_setup.plant(BIN, WORK, **sizes)
 
 
 def start(*arguments, servers=2, trainers=2, environment=None):
@@ -243,7 +244,7 @@ def resumed(strategy, *more):
 def dealt(strategy, *more):
     """Stopped by SIGTERM and resumed with three workers, stopped again and resumed with one: every row once per epoch."""
     rows, epochs = 4000, 30
-    plant(rows, files=7)
+    plant(rows=rows, files=7)
     common = ["ctr_dnn", "--train", "data/train", "--test", "data/test", "--strategy", strategy, "--hidden", "16",
               "--batch_size", "32", "--epochs", str(epochs), *more]
     code, output = finish(start(*common, "--result", "alone.json"))

@@ -6,11 +6,12 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
+
+import job_setup
 
 BIN, CASE = os.path.abspath(sys.argv[1]), sys.argv[2]
 WORK = tempfile.mkdtemp(prefix="prdist-elastic-nodes-")
@@ -22,10 +23,7 @@ class Job:
 
     def __init__(self, nodes, *program, flags=()):
         self.nodes = {}
-        # Held, so that nobody else takes it; the first node may listen there all the same.
-        self.held = socket.socket()
-        self.held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.held.bind(("127.0.0.1", 0))
+        self.held = job_setup.held_port()
         self.common = ["--nnodes", nodes, "--master", "127.0.0.1:%d" % self.held.getsockname()[1], "--job_id", "ctr",
                        "--node_timeout", "3", "--log_dir", os.path.join(WORK, "log"), *flags]
         self.program = [os.path.join(BIN, "ctr_dnn"), "--train", "data/train", "--test", "data/test", "--hidden", "16",
@@ -88,10 +86,7 @@ def log(trainer):
 
 
 def plant(rows=4000, files=8):
-    subprocess.run([os.path.join(BIN, "prdata"), "--out", "data", "--rows", str(rows), "--test-rows", "2000", "--files",
-                    str(files)], cwd=WORK, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                   timeout=DEADLINE)
-    return sorted(os.listdir(os.path.join(WORK, "data", "train")))
+    return job_setup.plant(BIN, WORK, rows=rows, files=files)
 
 
 def expect_every_file(files, epochs, trainers):
