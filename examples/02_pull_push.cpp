@@ -30,14 +30,14 @@ int main() {
     auto const weights = servers.declare(SparseSpec{.name = "weights", .dim = 1, .optimizer = Adagrad{.rate = 0.5F}});
     std::vector<float> w(3), gradients(3);
     double loss = 0;
-    for (std::uint64_t i = 0; i < 20000; ++i) {
+    for (std::uint64_t i = 0; i < 8000; ++i) {
       auto const [keys, label] = example(i * fleet.roles().workers + fleet.roles().index);
       servers.pull(weights, keys, w).wait();
       float const p = 1 / (1 + std::exp(-(w[0] + w[1] + w[2])));
       gradients.assign(3, p - label);
       servers.push(weights, keys, gradients).wait();
       loss += -std::log(label != 0 ? p : 1 - p);
-      if ((i + 1) % 5000 == 0) std::printf("examples %llu mean loss %.4f\n", 1ULL + i, std::exchange(loss, 0) / 5000);
+      if ((i + 1) % 2000 == 0) std::printf("examples %llu mean loss %.4f\n", 1ULL + i, std::exchange(loss, 0) / 2000);
     }
     fleet.stop_worker();
     return 0;

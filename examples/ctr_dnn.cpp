@@ -78,6 +78,30 @@ SlotReaderOptions reader_options(Settings const& settings) {
   return options;
 }
 
+/// What a worker has trained, for people and for its launcher.
+struct Tally {
+  std::uint64_t steps = 0;
+  std::uint64_t examples = 0;
+  double loss = 0;  ///< of all steps
+
+  void add(double of_step, std::size_t rows) {
+    loss += of_step;
+    ++steps;
+    examples += rows;
+  }
+  [[nodiscard]] double mean_loss() const { return loss / static_cast<double>(std::max<std::uint64_t>(1, steps)); }
+  void tell(double elapsed, char const* phase, std::uint64_t total = 0) const {
+    Progress progress;
+    progress.step = steps;
+    progress.examples = examples;
+    if (total != 0) progress.total = total;
+    progress.loss = mean_loss();
+    progress.rate = static_cast<double>(examples) / std::max(elapsed, 1e-9);
+    progress.phase = phase;
+    write_progress(progress, std::chrono::steady_clock::now());
+  }
+};
+
 /// Reads the worker's files, epoch after epoch, and tells its launcher how far it is.
 class Training {
  public:
@@ -96,20 +120,18 @@ class Training {
       return std::nullopt;
     };
     auto const told = [&](double loss, std::size_t examples) {
-      loss_ += loss;
-      ++steps_;
-      examples_ += examples;
+      tally_.add(loss, examples);
       if (auto const t = now(); t - said > 0.2) {
         said = t;
-        tell(t - start, "train");
+        tally_.tell(t - start, "train", total_ * settings_.epochs);
       }
     };
     train(next, told);
     seconds_ = now() - start;
-    tell(seconds_, "trained");
-    log(Level::info, "trained on ", examples_, " examples in ", rounded(seconds_, 1),
-        " s: ", static_cast<std::uint64_t>(static_cast<double>(examples_) / seconds_), " examples/s, mean loss ",
-        rounded(loss_ / static_cast<double>(std::max<std::uint64_t>(1, steps_)), 4));
+    tally_.tell(seconds_, "trained", total_ * settings_.epochs);
+    log(Level::info, "trained on ", tally_.examples, " examples in ", rounded(seconds_, 1),
+        " s: ", static_cast<std::uint64_t>(static_cast<double>(tally_.examples) / seconds_), " examples/s, mean loss ",
+        rounded(tally_.mean_loss(), 4));
   }
 
   /// Where it stands, for a checkpoint, and back there.
@@ -122,29 +144,16 @@ class Training {
   /// No more batches: the job is to stop.
   void stop() { stopped_ = true; }
 
-  [[nodiscard]] std::uint64_t examples() const { return examples_; }
+  [[nodiscard]] std::uint64_t examples() const { return tally_.examples; }
   [[nodiscard]] double seconds() const { return seconds_; }
 
  private:
-  void tell(double elapsed, char const* phase) const {
-    Progress progress;
-    progress.step = steps_;
-    progress.examples = examples_;
-    if (total_ != 0) progress.total = total_ * settings_.epochs;
-    progress.loss = loss_ / static_cast<double>(std::max<std::uint64_t>(1, steps_));
-    progress.rate = static_cast<double>(examples_) / std::max(elapsed, 1e-9);
-    progress.phase = phase;
-    write_progress(progress, std::chrono::steady_clock::now());
-  }
-
   Settings const& settings_;
   SlotReader reader_;
   std::uint64_t total_;
   std::size_t epoch_ = 0;
   bool stopped_ = false;
-  std::uint64_t steps_ = 0;
-  std::uint64_t examples_ = 0;
-  double loss_ = 0;
+  Tally tally_;
   double seconds_ = 0;
 };
 
@@ -179,19 +188,17 @@ class ElasticTraining {
 
   void told(double loss, std::size_t examples) {
     if (checkpoints_ != nullptr) checkpoints_->stepped();
-    loss_ += loss;
-    ++steps_;
-    examples_ += examples;
+    tally_.add(loss, examples);
     if (auto const t = now(); t - said_ > 0.2) {
       said_ = t;
-      tell("train");
+      tally_.tell(seconds(), "train");
     }
   }
 
   void end() {
-    tell("trained");
-    log(Level::info, "trained on ", examples_, " examples in ", rounded(seconds(), 1), " s, mean loss ",
-        rounded(loss_ / static_cast<double>(std::max<std::uint64_t>(1, steps_)), 4));
+    tally_.tell(seconds(), "trained");
+    log(Level::info, "trained on ", tally_.examples, " examples in ", rounded(seconds(), 1), " s, mean loss ",
+        rounded(tally_.mean_loss(), 4));
   }
 
   [[nodiscard]] double seconds() const { return now() - start_; }
@@ -218,16 +225,6 @@ class ElasticTraining {
     }
   }
 
-  void tell(char const* phase) const {
-    Progress progress;
-    progress.step = steps_;
-    progress.examples = examples_;
-    progress.loss = loss_ / static_cast<double>(std::max<std::uint64_t>(1, steps_));
-    progress.rate = static_cast<double>(examples_) / std::max(seconds(), 1e-9);
-    progress.phase = phase;
-    write_progress(progress, std::chrono::steady_clock::now());
-  }
-
   Settings const& settings_;
   DispatchedFiles& files_;
   ElasticCheckpoints* checkpoints_;
@@ -236,9 +233,7 @@ class ElasticTraining {
   bool file_ended_ = false;
   bool leaves_ = false;
   double start_, said_;
-  std::uint64_t steps_ = 0;
-  std::uint64_t examples_ = 0;
-  double loss_ = 0;
+  Tally tally_;
 };
 
 /// AUC on the test rows by any predictor.
@@ -250,7 +245,8 @@ double evaluate(Settings const& settings, Predict&& predict) {
   std::vector<float> labels, scores;
   for (auto const& batch : reader) {
     if (StopSignal::requested()) {
-      throw Error(Errc::job_stopped, "asked to stop while it evaluated: what was trained is saved, --resume evaluates");
+      throw Error(Errc::job_stopped, "asked to stop while it evaluated",
+                  settings.checkpoints.directory.empty() ? "" : ": --resume evaluates what the last checkpoint holds");
     }
     std::vector<float> out(batch.size());
     predict(batch, std::span<float>(out));
@@ -267,6 +263,7 @@ void write_result(Settings const& settings, std::string_view how, std::string co
   std::ofstream file(settings.result);
   file << boost::json::serialize(boost::json::object{{"how", concat(how, workers)},
                                                      {"model", settings.model},
+                                                     {"threads", settings.threads.threads},
                                                      {"examples", examples},
                                                      {"seconds", seconds},
                                                      {"examples_per_second", examples / seconds},
@@ -301,7 +298,8 @@ void check_before(Settings const& settings) {
   if (std::filesystem::path const path(settings.export_path); !path.empty()) {
     // Without making it: all members look, and one of them may be through already.
     auto const folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-    if (std::filesystem::is_directory(path) || ::access(folder.c_str(), W_OK) != 0) {
+    bool const replaceable = !std::filesystem::exists(path) || std::filesystem::is_regular_file(path);
+    if (!replaceable || ::access(folder.c_str(), W_OK) != 0) {
       throw Error(Errc::data_file, "cannot write --export ", settings.export_path);
     }
   }
@@ -350,6 +348,21 @@ int train_single(Settings const& settings, Model model) {
   return 0;
 }
 
+/// Saves what was trained. A full disk must not cost what can still be told of it: that is said now, and by the exit
+/// code when all is done.
+template <class Save>
+int last_checkpoint(Save&& save) {
+  try {
+    save();
+    return 0;
+  } catch (Error const& error) {
+    if (error.code() != Errc::checkpoint_file) throw;
+    log(Level::error, error.what(), "; the job evaluates and exports all the same, and ends with ",
+        exit_code(error.code()));
+    return exit_code(error.code());
+  }
+}
+
 /// A worker of a job whose workers come and go.
 template <class FleetOf, class OptimizerOf, class Model>
 int train_elastic(Settings const& settings, FleetOf& fleet, OptimizerOf& optimizer, Model model) {
@@ -383,8 +396,8 @@ int train_elastic(Settings const& settings, FleetOf& fleet, OptimizerOf& optimiz
     log(Level::info, "worker ", fleet.worker_index(), " leaves the job before the end of the data");
     return StopSignal::exit_code();
   }
-  fleet.once("the result", [&] {
-    if (checkpoints) checkpoints->save_last();
+  auto const lost = fleet.once("the result", [&] {
+    int const code = checkpoints ? last_checkpoint([&] { checkpoints->save_last(); }) : 0;
     auto const rows = static_cast<double>(files.rows());
     write_result(settings, FleetOf::StrategyChoice::name,
                  concat(", ", fleet.server_num(), " servers, ", to_string(*fleet.roles().elastic), " workers"), rows,
@@ -392,11 +405,11 @@ int train_elastic(Settings const& settings, FleetOf& fleet, OptimizerOf& optimiz
                    optimizer.predict(model, batch, out);
                  }));
     if (!settings.export_path.empty()) fleet.save_inference_model(settings.export_path);
-    return std::string();
+    return code == 0 ? std::string() : concat(code);
   });
   if (checkpoints) checkpoints->wait();
   fleet.stop_worker();
-  return 0;
+  return lost.empty() ? 0 : exit_code(Errc::checkpoint_file);
 }
 
 template <class TransportChoice, class StrategyChoice, class Model>
@@ -419,21 +432,29 @@ int train_fleet(Settings const& settings, StrategyChoice strategy, Model model) 
     if (fleet.roles().elastic) return train_elastic(settings, fleet, optimizer, std::move(model));
   }
   auto const& roles = fleet.roles();
-  auto const files = fleet.split_files(expand_files(settings.train).value());
-  if (files.empty()) {
-    throw Error(Errc::config_contradiction, "worker ", roles.index, " of ", roles.workers, " has no file of ",
-                settings.train, ": there are fewer files than workers");
-  }
+  auto const list = expand_files(settings.train).value();
+  // A job that goes on takes the workers that are there; one that begins with idle ones is a mistake.
+  auto const refuse_idle_workers = [&] {
+    if (list.size() >= roles.workers) return;
+    throw Error(Errc::config_contradiction, settings.train, " has ", list.size(), " files for ", roles.workers,
+                " workers, so ", roles.workers - list.size(),
+                " of them have none of their own: split the files, or start fewer workers");
+  };
+  if (!settings.resume) refuse_idle_workers();
   fleet.init_worker();
   optimizer.prepare(model);
-  Training training(settings, files, settings.rows / roles.workers);
+  Training training(settings, fleet.split_files(list), settings.rows / roles.workers);
   auto threads = settings.threads;
   std::unique_ptr<Checkpointer> checkpoints;
   bool stopped = false;
   if (!settings.checkpoints.directory.empty()) {
     checkpoints.reset(new Checkpointer(fleet.checkpointer(optimizer, settings.checkpoints)));
     if (settings.resume) {
-      if (auto const state = checkpoints->resume()) training.resume(*state);
+      if (auto const state = checkpoints->resume()) {
+        training.resume(*state);
+      } else {
+        refuse_idle_workers();
+      }
     }
     threads.pause_due = [&] { return checkpoints->due(); };
     threads.pause = [&] {
@@ -464,8 +485,8 @@ int train_fleet(Settings const& settings, StrategyChoice strategy, Model model) 
     fleet.stop_worker();
     return StopSignal::exit_code();
   }
-  if (checkpoints) checkpoints->save(training.state());
-  int code = 0;
+  int const lost = checkpoints ? last_checkpoint([&] { checkpoints->save(training.state()); }) : 0;
+  int code = lost;
   try {
     auto const seconds = now() - start;
     std::vector<double> const own{static_cast<double>(training.examples())};
@@ -480,9 +501,11 @@ int train_fleet(Settings const& settings, StrategyChoice strategy, Model model) 
   } catch (Error const& error) {
     if (error.code() != Errc::job_stopped) throw;
     log(Level::info, error.message());
-    code = StopSignal::exit_code();
+    if (code == 0) code = StopSignal::exit_code();
   }
-  fleet.stop_worker();
+  // A launcher that sees the first one fail ends the others, who may be at the result yet.
+  if (lost != 0) fleet.barrier("the result is there");
+  code == lost ? fleet.stop_worker() : fleet.leave_worker();
   return code;
 }
 
@@ -550,17 +573,18 @@ int main(int argc, char** argv) {
   app.add_option("--rate", settings.rate, "Learning rate of Adam")
       ->check(CLI::Range(1e-9, 10.0))
       ->capture_default_str();
-  app.add_option("--seed", settings.seed)->check(CLI::NonNegativeNumber)->capture_default_str();
-  app.add_option("--threads", settings.threads.threads, "Threads of a worker")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+  app.add_option("--seed", settings.seed)->check(CLI::Range(0.0, 9e18))->capture_default_str();
+  auto const* const threads =
+      app.add_option("--threads", settings.threads.threads, "Threads of a worker; without it CPU_NUM, else 1")
+          ->check(CLI::Range(1, 1024));
   app.add_option("--micro_batches", settings.threads.micro_batches, "sync: parts of a batch that threads share")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   app.add_option("--send_queue_size", settings.numbers.send_queue_size, "async: pushes that may be under way")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
-  app.add_option("--max_merge_var_num", settings.numbers.max_merge_var_num, "async: waiting pushes that leave as one")
+  app.add_option("--max_merge_var_num", settings.numbers.max_merge_var_num,
+                 "async: waiting pushes that leave as one; at most send_queue_size + 1 do")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--staleness", settings.numbers.staleness, "ssp: steps that the fastest may be ahead of the slowest")
@@ -578,7 +602,8 @@ int main(int argc, char** argv) {
   app.add_option("--eviction", settings.eviction, "Which rows go when PRDIST_SERVER_MEMORY_MB leaves no room")
       ->check(CLI::IsMember({"none", "lru", "unseen", "score"}))
       ->capture_default_str();
-  app.add_option("--max_staleness", settings.max_staleness, "Drop pushes that so many others have overtaken");
+  app.add_option("--max_staleness", settings.max_staleness, "Drop pushes that so many others have overtaken")
+      ->check(CLI::Range(0, 1000000000));
   app.add_option("--rows", settings.rows, "Training rows of all workers, when known: for progress")
       ->check(CLI::Range(0.0, 1e15));
   app.add_option("--result", settings.result, "Write examples/s and AUC to this file, as JSON");
@@ -586,7 +611,8 @@ int main(int argc, char** argv) {
       "--save_dir", settings.checkpoints.directory,
       "Checkpoints go here, on a file system that all share: at the end, on SIGTERM, and see --save_interval");
   app.add_option("--save_interval", settings.checkpoints.every,
-                 "Steps between two checkpoints, of the worker that is fastest")
+                 "Steps between two checkpoints, of the worker that is fastest; 0: none on the way")
+      ->check(CLI::Range(0.0, 1e15))
       ->capture_default_str();
   app.add_option("--save_keep", settings.checkpoints.keep, "Newest checkpoints that stay")
       ->check(CLI::Range(1, 1000000))
@@ -607,6 +633,7 @@ int main(int argc, char** argv) {
   }
   return run_main([&] {
     if (!settings.compare.empty()) return compare(settings.compare);
+    if (threads->empty() && !settings.single) settings.threads.threads = threads_from_env().value_or(1);
     check_before(settings);
     if (settings.model == "lr") return train(settings, nn::LogisticRegression{});
     if (settings.model == "deepfm") return train(settings, nn::DeepFm{.dim = settings.dim});

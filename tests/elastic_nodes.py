@@ -77,9 +77,9 @@ class Job:
             return json.load(file)
 
 
-def log(trainer):
+def log(index, kind="worker"):
     try:
-        with open(os.path.join(WORK, "log", f"workerlog.{trainer}"), encoding="utf-8", errors="replace") as file:
+        with open(os.path.join(WORK, "log", f"{kind}log.{index}"), encoding="utf-8", errors="replace") as file:
             return file.read()
     except FileNotFoundError:
         return ""
@@ -90,14 +90,23 @@ def plant(rows=4000, files=8):
 
 
 def expect_every_file(files, epochs, trainers):
-    """Each was done, and none often: what was in work when its trainer went is done by another."""
-    counts = {}
+    """Each was done once: what was in work when its trainer went is done by another."""
+    counts, silent = {}, {}
     for trainer in trainers:
-        for file, epoch in re.findall(r"has done data/train/(\S+) of epoch (\d+)", log(trainer)):
-            counts[file, int(epoch)] = counts.get((file, int(epoch)), 0) + 1
+        had = {}  # by process: the file that it had last and has not called done
+        for pid, done, file, epoch in re.findall(r" (\d+)\] .*has (done )?data/train/(\S+) of epoch (\d+)", log(trainer)):
+            had[pid] = None if done else (file, int(epoch))
+            if done:
+                counts[file, int(epoch)] = counts.get((file, int(epoch)), 0) + 1
+        silent[trainer] = {each for each in had.values() if each}
     missing = {(file, epoch) for file in files for epoch in range(epochs)} - counts.keys()
-    # One that was killed between the servers' answer and its own line has done it, too.
-    assert len(missing) <= 2 and max(counts.values()) == 1, (missing, counts)
+    assert set(counts.values()) == {1} and len(counts) + len(missing) == len(files) * epochs, (missing, counts)
+    # One that was killed between the servers' answer and its own line has done it, too: nobody else gets it then.
+    for trainer, had in silent.items():
+        again = sum(int(number) for number in re.findall(rf" (\d+) files of trainer {trainer} are handed", log(0, "server")))
+        assert len(missing & had) == max(0, len(had) - again), (trainer, again, had, missing)
+        missing -= had
+    assert not missing, missing
 
 
 def expect_auc():

@@ -1,6 +1,7 @@
 #include <prdist/checkpoint/directory.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 
 #include "../support/caught_log.hpp"
 #include "sample.hpp"
@@ -46,7 +47,7 @@ TEST_F(CheckpointDirectory, LatestIsTheNewestAndNoneIsNoError) {
   EXPECT_EQ(latest(path_)->manifest.step, 10000000U);
   EXPECT_EQ(latest(path_, 99998)->manifest.pass, 10U);
   EXPECT_EQ(passes_in(path_), (std::vector<std::uint64_t>{9, 10, 99998, 100000}));
-  EXPECT_TRUE(log_.lines.empty());
+  EXPECT_TRUE(log_.lines().empty());
 }
 
 TEST_F(CheckpointDirectory, FallsBackPastWhatIsNotCompleteOrDamagedAndSaysWhy) {
@@ -56,15 +57,58 @@ TEST_F(CheckpointDirectory, FallsBackPastWhatIsNotCompleteOrDamagedAndSaysWhy) {
   fs::resize_file(folder(3) + "/part-000", 100);
   fs::remove(folder(2) + "/part-000");
   EXPECT_EQ(latest(path_)->manifest.pass, 1U);
-  ASSERT_EQ(log_.lines.size(), 4U);
-  EXPECT_EQ(log_.lines[0], "checkpoint pass-00005 is passed over: prdist[checkpoint.missing] " + folder(5) +
-                               ", has no file 'done', so it is not a complete checkpoint: load another");
-  EXPECT_TRUE(log_.lines[1].starts_with("checkpoint pass-00004 is passed over: prdist[checkpoint.damaged] " +
-                                        folder(4) + "/manifest.json, its checksum "));
-  EXPECT_NE(log_.lines[2].find(folder(3) + "/part-000, at byte 100, ends here, before its closing record"),
+  ASSERT_EQ(log_.lines().size(), 4U);
+  EXPECT_EQ(log_.lines()[0], "checkpoint pass-00005 is passed over: prdist[checkpoint.missing] " + folder(5) +
+                                 ", has no file 'done', so it is not a complete checkpoint: load another");
+  EXPECT_TRUE(log_.lines()[1].starts_with("checkpoint pass-00004 is passed over: prdist[checkpoint.damaged] " +
+                                          folder(4) + "/manifest.json, its checksum "));
+  EXPECT_NE(log_.lines()[2].find(folder(3) + "/part-000, at byte 100, ends here, before its closing record"),
             std::string::npos)
-      << log_.lines[2];
-  EXPECT_NE(log_.lines[3].find(folder(2) + "/part-000, cannot be opened"), std::string::npos) << log_.lines[3];
+      << log_.lines()[2];
+  EXPECT_NE(log_.lines()[3].find(folder(2) + "/part-000, cannot be opened"), std::string::npos) << log_.lines()[3];
+}
+
+TEST_F(CheckpointDirectory, AFifoInPlaceOfAnyFileIsPassedOverAndHangsNobody) {
+  full(1);
+  for (std::string const name : {"part-000", "manifest.json", "done"}) {
+    full(2);
+    auto const file = concat(folder(2), '/', name);
+    fs::remove(file);
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    log_.clear();
+    EXPECT_EQ(latest(path_)->manifest.pass, 1U) << name;
+    EXPECT_EQ(log_.lines(), (std::vector<std::string>{"checkpoint pass-00002 is passed over: prdist[checkpoint.file] " +
+                                                      file + ", is a FIFO and not a file: check the path"}));
+    fs::remove_all(folder(2));
+  }
+}
+
+TEST_F(CheckpointDirectory, ARenamedOneIsPassedOverAndNeitherCountedNorRemoved) {
+  full(1);
+  full(2);
+  full(3);
+  auto const error = [&](std::uint64_t named, std::uint64_t pass) {
+    return concat("prdist[checkpoint.damaged] ", folder(named), ", is named ", pass_name(named),
+                  " and its manifest says ", pass_name(pass),
+                  ": give the folder its name back, or load another checkpoint");
+  };
+  fs::rename(folder(2), folder(9));
+  EXPECT_EQ(error_of([&] { (void)open_checkpoint(folder(9)); }), error(9, 2));
+  EXPECT_NE(error_of([&] { (void)open_checkpoint(folder(9) + "/"); }).find("is named pass-00009"), std::string::npos);
+  EXPECT_EQ(latest(path_)->manifest.pass, 3U);
+  EXPECT_EQ(log_.lines().at(0), "checkpoint pass-00009 is passed over: " + error(9, 2));
+  // An older number than its own: what stands below it is still below.
+  fs::rename(folder(3), folder(0));
+  EXPECT_EQ(latest(path_)->manifest.pass, 1U);
+  EXPECT_FALSE(latest(path_, 1));
+  log_.clear();
+  full(4);
+  prune(path_, 2);
+  EXPECT_EQ(passes_in(path_), (std::vector<std::uint64_t>{0, 1, 4, 9}));
+  EXPECT_EQ(log_.lines().at(0), "checkpoint pass-00000 is not counted and not removed: " + error(0, 3));
+  // Any other name is a copy that somebody made.
+  fs::rename(folder(9), path_ + "/copy");
+  EXPECT_EQ(open_checkpoint(path_ + "/copy").manifest.pass, 2U);
 }
 
 TEST_F(CheckpointDirectory, ACheckpointCutAtAnyBlockLeavesTheOneBeforeLoadable) {
@@ -161,25 +205,58 @@ TEST_F(CheckpointDirectory, PruneKeepsWhatAKeptOneBuildsOn) {
   EXPECT_EQ(chain_of(*latest(path_)).size(), 2U);
 }
 
+TEST_F(CheckpointDirectory, APruneThatIsCutShortLeavesNoneWithoutItsBase) {
+  changed(3, changed(2, full(1)));
+  full(4);
+  auto const aside = folder(2) + ".tmp-removed";  // where it goes first
+  fs::create_directory(aside);
+  if (::mount("none", aside.c_str(), "tmpfs", 0, "size=64k") != 0) GTEST_SKIP() << "a mount needs root";
+  auto const error = error_of([&] { prune(path_, 1); });
+  EXPECT_EQ(::umount2(aside.c_str(), MNT_DETACH), 0);
+  EXPECT_TRUE(error.starts_with("prdist[checkpoint.file] ")) << error;
+  EXPECT_EQ(passes_in(path_), (std::vector<std::uint64_t>{1, 2, 4}));
+  prune(path_, 1);
+  EXPECT_EQ(passes_in(path_), (std::vector<std::uint64_t>{4}));
+}
+
 TEST_F(CheckpointDirectory, PruneCountsOnlyWhatCanBeLoaded) {
   for (std::uint64_t pass = 1; pass <= 4; ++pass) full(pass);
   fs::remove(folder(4) + "/done");
   fs::resize_file(folder(3) + "/part-000", 10);
   prune(path_, 1);
   EXPECT_EQ(passes_in(path_), (std::vector<std::uint64_t>{2, 3, 4}));
-  EXPECT_EQ(log_.lines.size(), 2U);
-  EXPECT_TRUE(log_.lines[0].starts_with("checkpoint pass-00003 is not counted and not removed: "));
-  EXPECT_TRUE(log_.lines[1].starts_with("checkpoint pass-00004 is not counted and not removed: "));
+  EXPECT_EQ(log_.lines().size(), 2U);
+  EXPECT_TRUE(log_.lines()[0].starts_with("checkpoint pass-00003 is not counted and not removed: "));
+  EXPECT_TRUE(log_.lines()[1].starts_with("checkpoint pass-00004 is not counted and not removed: "));
 }
 
 TEST_F(CheckpointDirectory, PruneDoesNotCountWhatALoadFoundDamaged) {
   for (std::uint64_t pass = 1; pass <= 4; ++pass) full(pass);
   flip_bit(folder(4) + "/part-000", 64 + 64 + 3);
   changed(5, full(3));
-  prune(path_, 2, {4});
+  auto const id = [&](std::uint64_t pass) { return open_checkpoint(folder(pass)).id; };
+  prune(path_, 2, {id(4)});
   EXPECT_EQ(passes_in(path_), (std::vector<std::uint64_t>{3, 4, 5}));
-  prune(path_, 1, {3, 4});
+  prune(path_, 1, {id(3), id(4)});
   EXPECT_EQ(passes_in(path_), (std::vector<std::uint64_t>{3, 4, 5})) << "what builds on a damaged one is no better";
+}
+
+TEST_F(CheckpointDirectory, PruneKeepsWhatADamagedOneBuildsOn) {
+  auto const b = changed(2, full(1));
+  changed(3, b);  // a load has found damage in its rows
+  auto const d = full(4);
+  changed(5, d);
+  fs::resize_file(folder(5) + "/part-000", 10);  // anybody sees that
+  full(6);
+  save(path_, 7, {{rows_of(0, {1}, 1)}}, CheckpointBase{6, "0000000000000000"});  // 6 was saved again since
+  full(8);
+  prune(path_, 1, {open_checkpoint(folder(3)).id});
+  EXPECT_EQ(passes_in(path_), (std::vector<std::uint64_t>{1, 2, 3, 4, 5, 7, 8}));
+  EXPECT_EQ(chain_of(open_checkpoint(folder(3))).size(), 3U) << "mended, it can be loaded";
+  fs::remove_all(folder(3));
+  fs::remove_all(folder(5));
+  prune(path_, 1);
+  EXPECT_EQ(passes_in(path_), (std::vector<std::uint64_t>{7, 8})) << "who removes it has the room of its bases too";
 }
 
 TEST_F(CheckpointDirectory, LeftoversOfCrashesAreIgnoredAndRemoved) {
@@ -191,14 +268,14 @@ TEST_F(CheckpointDirectory, LeftoversOfCrashesAreIgnoredAndRemoved) {
   EXPECT_EQ(remove_leftovers(path_), 2U);
   EXPECT_TRUE(fs::exists(dir_.path() / "model/other.tmp-file/kept"));
   EXPECT_EQ(std::distance(fs::directory_iterator(path_), {}), 2);
-  EXPECT_EQ(log_.lines[0], path_ + "/pass-00001.tmp-removed was left by a save that did not end: removed");
+  EXPECT_EQ(log_.lines()[0], path_ + "/pass-00001.tmp-removed was left by a save that did not end: removed");
 }
 
 TEST_F(CheckpointDirectory, ALivingWriterIsLeftAlone) {
   PendingCheckpoint const pending(path_, 3, "job");
   EXPECT_EQ(remove_leftovers(path_), 0U);
   EXPECT_TRUE(fs::exists(pending.path()));
-  EXPECT_TRUE(log_.lines.at(0).starts_with(pending.path() + " is left alone: ")) << log_.lines.at(0);
+  EXPECT_TRUE(log_.lines().at(0).starts_with(pending.path() + " is left alone: ")) << log_.lines().at(0);
 }
 
 TEST_F(CheckpointDirectory, WhatIsNoFolderIsAnError) {

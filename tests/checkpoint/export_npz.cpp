@@ -22,6 +22,19 @@ TEST(ExportNpz, HoldsDensePartsAndTheRowsOfTables) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 2) << "no temporary file stays";
 }
 
+TEST(ExportNpz, APartHasItsShape) {
+  TempDir const dir;
+  auto const path = (dir.path() / "model.npz").native();
+  PendingCheckpoint pending(dir.path().native(), 0, "test");
+  auto manifest = manifest_of(0);
+  std::get<DenseSpec>(manifest.tables[1].spec).parts = {{"fc0.w", 4, {}, {2, 2}}};
+  add_part(manifest, write_part(pending.path(), 0, {rows_of(0, {1}, 1), dense_rows(4)}));
+  (void)pending.commit(manifest);
+  // As a loader finds it: the shape has gone through the manifest.
+  export_npz(chain_of(*latest(dir.path().native())), path);
+  EXPECT_TRUE(read_by_python(path).ends_with("\nfc0.w <f4 2x2 4 5 6 7\n")) << read_by_python(path);
+}
+
 TEST(ExportNpz, OfAChainHoldsWhatWasLast) {
   TempDir const dir;
   auto const full = save(dir.path().native(), 0, {{rows_of(0, {11, 12}, 1), dense_rows(4)}});

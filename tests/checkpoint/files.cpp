@@ -96,7 +96,27 @@ TEST(InputFile, WhatIsNoFileIsNamed) {
   EXPECT_EQ(error_of([] { InputFile("/nowhere"); }),
             "prdist[checkpoint.file] /nowhere, cannot be opened, No such file or directory: check the path, its "
             "permissions and the disk");
-  EXPECT_EQ(error_of([] { InputFile("/tmp"); }), "prdist[checkpoint.file] /tmp, is not a file: check the path");
+  EXPECT_EQ(error_of([] { InputFile("/tmp"); }),
+            "prdist[checkpoint.file] /tmp, is a folder and not a file: check the path");
+}
+
+// A disk that cannot give the bytes back has lost them: whoever knows an older copy takes that.
+TEST(InputFile, BytesThatTheDiskHasLostAreDamage) {
+  InputFile const file("/proc/self/mem");  // nothing is mapped at 0, and the system says that by EIO
+  std::string text(4, ' ');
+  EXPECT_EQ(error_of([&] { (void)file.read_at(0, std::as_writable_bytes(std::span(text))); }),
+            "prdist[checkpoint.damaged] /proc/self/mem, cannot be read at byte 0, Input/output error: check the disk, "
+            "and load an older checkpoint");
+}
+
+TEST(OutputFile, AFifoInItsPlaceIsRefusedAndWaitsForNobody) {
+  TempDir const dir;
+  auto const path = (dir.path() / "fifo").native();
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  auto const said = "prdist[checkpoint.file] " + path + ", is a FIFO and not a file: remove it, or give another name";
+  EXPECT_EQ(error_of([&] { OutputFile{path}; }), said);
+  Descriptor const reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  EXPECT_EQ(error_of([&] { OutputFile{path}; }), said) << "also when somebody reads it";
 }
 
 TEST(ReadText, RefusesWhatIsTooLarge) {
@@ -119,25 +139,6 @@ TEST(Publish, GivesTheFinalNameAndReplacesAFile) {
   EXPECT_EQ(error_of([&] { sync_directory("/nowhere"); }),
             "prdist[checkpoint.file] /nowhere, the folder cannot be written through to the disk, No such file or "
             "directory: check the disk");
-}
-
-TEST(NewFolder, HasItsNameWhenItIsFinishedAndVanishesOtherwise) {
-  TempDir const dir;
-  auto const path = (dir.path() / "above/folder").native();
-  {
-    detail::NewFolder const folder(path);
-    write_text(folder.path() + "/file", "x");
-  }
-  EXPECT_TRUE(std::filesystem::is_empty(dir.path() / "above"));
-  detail::NewFolder folder(path);
-  write_text(folder.path() + "/file", "x");
-  EXPECT_FALSE(std::filesystem::exists(path));
-  folder.finish();
-  EXPECT_EQ(contents(path + "/file"), "x");
-  EXPECT_EQ(error_of([&] { detail::NewFolder{path}; }),
-            "prdist[checkpoint.file] " + path + ", is there already: choose another folder, or remove it first");
-  EXPECT_NE(error_of([&] { detail::NewFolder{path + "/file/below"}; }).find("cannot be made, Not a directory"),
-            std::string::npos);
 }
 
 }  // namespace

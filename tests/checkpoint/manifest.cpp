@@ -33,6 +33,7 @@ Manifest whole() {
                                      .skipped = 1,
                                      .source = ~std::uint64_t{0},
                                      .files = std::vector<std::string>{"train/part-000", "train/\"part\"-001"},
+                                     .sizes = {24242, 999},
                                      .shuffle = 17},
                         .program = R"({"auc":7.5E-1,"days":[1,2]})"},
                        {.index = 1},
@@ -72,6 +73,17 @@ TEST(Manifest, ComesBackAsItWasWritten) {
   EXPECT_EQ(manifest.tables[1].bytes, 48U);
   EXPECT_EQ(manifest.find(table_id("dense")), &manifest.tables[1]);
   EXPECT_EQ(manifest.find(1), nullptr);
+}
+
+TEST(Manifest, NamesOfFilesAreBytes) {
+  auto manifest = whole();
+  std::string const name = "train/\xff\xc3(\x80";
+  auto& trainer = manifest.trainers[0];
+  trainer.position.name = name;
+  trainer.position.files->back() = name;
+  trainer.program = "\"" + name + "\"";
+  EXPECT_EQ(manifest_from_json(to_json(manifest), "m"), manifest);
+  EXPECT_EQ(trainer_from_json(to_json(trainer), "worker 0"), trainer);
 }
 
 TEST(Manifest, IsReadableAndInAFixedOrder) {
@@ -116,6 +128,8 @@ TEST(Manifest, WhatIsWrongIsNamedByFileAndPath) {
   expect("\"offset\": 12345,", "", "trainers[0].position.offset is missing");
   expect("\"number\": 5,", "", "trainers[2].position.rest[0].number is missing");
   expect("\"train/part-000\",", "8,", "trainers[0].position.files[0] is not a text");
+  expect("24242,", "", "trainers[0].position.sizes has 1 for 2 files");
+  expect("24242,", "-1,", "trainers[0].position.sizes[0] is not a whole number in range");
   expect("\"shuffle\": 17", "\"shuffle\": -1", "trainers[0].position.shuffle is not a whole number in range");
   expect("\"dim\": 2,", "", "tables[0].spec is no declaration, table 'embedding'.dim is missing");
   expect("\"part-001\",\n      \"server\": 1", "\"part-000\",\n      \"server\": 0",

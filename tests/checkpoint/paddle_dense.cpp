@@ -56,6 +56,15 @@ TEST(PaddleDense, ABadLineIsNamedByFileAndLine) {
             std::string::npos);
 }
 
+TEST(PaddleDense, AFifoInPlaceOfAFileHangsNobody) {
+  TempDir const dir;
+  auto const folder = (dir.path() / "001").native();
+  dir.file("001/part-000", "1 2 3\n");
+  ASSERT_EQ(::mkfifo((folder + "/part-001").c_str(), 0600), 0);
+  EXPECT_EQ(error_of([&] { (void)read_paddle_dense(folder); }),
+            "prdist[data.file] " + folder + "/part-001, is a FIFO and not a file: check the path");
+}
+
 TEST(PaddleDense, EveryServersFileMustBeThereOnce) {
   TempDir const dir;
   auto const folder = (dir.path() / "001").native();

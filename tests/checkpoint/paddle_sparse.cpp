@@ -152,6 +152,9 @@ TEST(PaddleSparse, AWriterNeedsShardsServersAndAFreshFolder) {
   EXPECT_EQ(error_of([&] { PaddleSparseWriter("t/000", 0, 1); }),
             "prdist[config.invalid] t/000, 0 shards on 1 servers: give at least one of each, as in the job that will "
             "load it");
+  EXPECT_EQ(error_of([&] { PaddleSparseWriter("t/000", 4000000000, 1); }),
+            "prdist[config.invalid] t/000, 4000000000 shards, each a file, and there may be 10000: give the shard_num "
+            "of the job that will load it, which is 1000 where nobody has set it");
   EXPECT_NE(error_of([&] { PaddleSparseWriter(dir.path().native(), 1, 1); }).find("is there already"),
             std::string::npos);
 }

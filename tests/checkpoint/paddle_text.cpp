@@ -32,10 +32,19 @@ TEST(PaddleText, FieldsAreReadStrictly) {
   EXPECT_EQ(fields.next<float>(), -2.5F);
   EXPECT_EQ(
       error_of([&] { (void)fields.next<float>(); }),
-      "prdist[data.line] 000/part-000-00000:7, field 4 'x?' is not a number: check that the layout is the one the "
+      "prdist[data.line] 000/part-000-00000:7, field 4 'x\\x1b' is not a number: check that the layout is the one the "
       "table was saved with, or save it again");
   EXPECT_FALSE(fields.more());
   EXPECT_NE(error_of([&] { (void)fields.next<float>(); }).find(":7, has 4 fields, too few: "), std::string::npos);
+  for (auto const* const text : {"nan", "-nan", "inf", "-inf", "1e300", "-3.5e38"}) {
+    Line const odd{text, 8, false};
+    EXPECT_EQ(error_of([&] { (void)detail::PaddleFields(path, odd).next<float>(); }),
+              concat("prdist[data.line] 000/part-000-00000:8, field 1 '", text,
+                     "' is not a number that a weight can be: check that the layout is the one the table was saved "
+                     "with, or save it again"));
+  }
+  Line const largest{"-3.4028234e38", 8, false};
+  EXPECT_EQ(detail::PaddleFields(path, largest).next<float>(), -std::numeric_limits<float>::max());
   Line const cut{"1 2", 9, true};
   EXPECT_NE(error_of([&] { detail::PaddleFields(path, cut); }).find(":9, the line is longer than any of this layout"),
             std::string::npos);

@@ -57,6 +57,12 @@ TEST(PaddleVariables, PartsHaveAPlaceByTheirNames) {
   auto const variables = fully_connected_variables(sizes, usual_layer_names(2));
   DenseSpec const spec{.name = "dense", .parts = parts_of(variables)};
   EXPECT_EQ(spec.size(), 6U + 2 + 2 + 1);
+  // As nn::MlpShape has them.
+  std::vector<std::string> shapes;
+  for (auto const& part : spec.parts) shapes.push_back(shape_text(part.extents()));
+  EXPECT_EQ(shapes, (std::vector<std::string>{"3x2", "2", "2x1", "1"}));
+  EXPECT_EQ((PaddleVariable{.rows = 3, .columns = 2, .form = Form::transposed}.part_shape()),
+            (std::vector<std::size_t>{2, 3}));
   EXPECT_EQ(places_of_parts(spec, in_paddles_order(variables)),
             (std::map<std::string, std::size_t>{{"fc0.w", 0}, {"fc0.b", 6}, {"fc1.w", 8}, {"fc1.b", 10}}));
 }

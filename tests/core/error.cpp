@@ -47,4 +47,5 @@ TEST(Error, ExitCodesFollowTheLaunchContract) {
   EXPECT_EQ(exit_code(Errc::job_peer_lost), 75);
   EXPECT_EQ(exit_code(Errc::job_deadline), 75);
   EXPECT_EQ(exit_code(Errc::job_stopped), 143);
+  EXPECT_EQ(exit_code(Errc::job_diverged), 78);
 }

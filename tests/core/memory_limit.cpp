@@ -61,6 +61,21 @@ TEST_F(MemoryLimit, UnderstandsTheFirstVersionOfControlGroups) {
   EXPECT_EQ(memory_limit(root_), 2048U * 1024) << "how it writes no limit";
 }
 
+TEST_F(MemoryLimit, KillsAreCountedInTheContainerOrOnTheMachine) {
+  EXPECT_EQ(out_of_memory_kills(root_), 0U) << "nobody tells";
+  write("proc/vmstat", "oom_killer 5\noom_kill 7\n");
+  EXPECT_EQ(out_of_memory_kills(root_), 7U);
+  write("proc/self/cgroup", "4:memory:/a\n");
+  write("sys/fs/cgroup/memory/a/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
+  EXPECT_EQ(out_of_memory_kills(root_), 3U);
+  write("proc/self/cgroup", "0::/pod\n");
+  write("sys/fs/cgroup/pod/memory.events", "low 1\noom 9\noom_kill 2\n");
+  EXPECT_EQ(out_of_memory_kills(root_), 2U);
+  write("proc/self/cgroup", "0::/not/seen/from/within\n");
+  write("sys/fs/cgroup/memory.events", "oom_kill 1\n");
+  EXPECT_EQ(out_of_memory_kills(root_), 1U);
+}
+
 TEST(MemoryLimitHere, IsToldByThisMachine) {
   EXPECT_GT(memory_limit(), std::size_t{64} << 20);
 }

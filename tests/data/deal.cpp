@@ -91,6 +91,21 @@ TEST(Deal, AReaderWithoutFilesThatRanThroughAllEpochsSaysNothingOfThem) {
   EXPECT_EQ(shown(left.pieces), (Names{"0 a 1 50", "0 b 2 0"}));
 }
 
+TEST(Deal, AFileOfAnotherSizeIsRefusedThoughNobodyHadBegunIt) {
+  auto const error = [](std::vector<std::uint64_t> const& sizes) {
+    std::vector<DataPosition> positions{at({"a", "b"}, 0, 1, 50), at({"c"}, 0, 1, 50)};
+    positions[0].sizes = sizes;
+    return error_of([&] { (void)deal(positions, 3, hundred); });
+  };
+  EXPECT_EQ(error({100, 100}), "no error");
+  EXPECT_EQ(error({}), "no error") << "a position from before there were sizes";
+  EXPECT_EQ(error({100, 0}), "no error") << "a pipe";
+  EXPECT_EQ(
+      error({100, 99}),
+      "prdist[data.position] b, has 100 bytes and had 99 when the job was saved: bring the old one back, or start "
+      "without the positions");
+}
+
 TEST(Deal, SharesBytesOutAndNotFiles) {
   auto const size = [](std::string const& name) -> std::uint64_t { return name == "big" ? 400 : 100; };
   std::vector<DataPosition> const positions{at({"big", "s1", "s2", "s3", "s4"}, 0), at({"z"}, 0, 1, 99)};

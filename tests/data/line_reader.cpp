@@ -8,6 +8,7 @@
 
 #include <prdist/checkpoint/text_writer.hpp>
 
+#include "../support/caught_log.hpp"
 #include "error_text.hpp"
 #include "temp_dir.hpp"
 
@@ -93,6 +94,29 @@ TEST(LineReader, NamesTheFileThatCannotBeRead) {
   EXPECT_EQ(error_of([&] { (void)reader.next(line); }),
             "prdist[data.file] " + dir.path().native() +
                 ", cannot be read, Is a directory: check the path and its permissions");
+}
+
+TEST(LineReader, ReadsAPipeButNotWhereAFileMustBe) {
+  TempDir const dir;
+  auto const path = (dir.path() / "fifo").native();
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  LineReader reader;
+  EXPECT_EQ(error_of([&] { reader.open_file(path); }),
+            "prdist[data.file] " + path + ", is a FIFO and not a file: check the path");
+  // As a shell's <(zcat rows.gz) gives it.
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  Descriptor const read_end(ends[0]);
+  ASSERT_EQ(::write(ends[1], "a\nb\n", 4), 4);
+  ::close(ends[1]);
+  CaughtLog const log;
+  auto const named = concat("/dev/fd/", read_end.get());
+  EXPECT_EQ(lines_of(named), (Lines{"a", "b"}));
+  EXPECT_EQ(log.lines(), (Lines{named + " is a pipe: reads what is written into it"}));
+  reader.open_file(dir.file("plain.gz", gzip("x\ny")));
+  Line line;
+  ASSERT_TRUE(reader.next(line));
+  EXPECT_EQ(line.text, "x");
 }
 
 TEST(LineReader, ReadsTheTextInsideAGzip) {

@@ -183,6 +183,15 @@ TEST_F(Position, AChangedOrMissingFileIsRefused) {
   }
 }
 
+TEST_F(Position, KnowsTheSizesOfAllFilesAsTheyWereFirst) {
+  auto const first = dir_.file("first", "click:0 a:1\n"), second = dir_.file("second", "click:0 a:1\nclick:0 a:2\n");
+  auto const missing = (dir_.path() / "missing").native();
+  SlotReader const reader({first, second, missing}, numbers(1));
+  EXPECT_EQ(reader.position().sizes, (std::vector<std::uint64_t>{12, 24, 0}));
+  dir_.file("second", "click:0 a:1\n");
+  EXPECT_EQ(reader.position().sizes, (std::vector<std::uint64_t>{12, 24, 0}));
+}
+
 TEST_F(Position, ADamagedOneIsRefused) {
   SlotReader reader(files_, numbers(4));
   auto at = reader.position();

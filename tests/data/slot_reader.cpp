@@ -1,9 +1,12 @@
 #include <prdist/data/slot_reader.hpp>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -138,7 +141,7 @@ TEST(SlotReader, AMessageShowsNoControlCharactersAndNoEndlessValue) {
   auto const path = dir.file("part-000", "click:0 a:\x1b[31m" + std::string(1000, 'x') + '\n');
   SlotReader reader({path}, numbers(8));
   EXPECT_EQ(error_of([&] { (void)read_epoch(reader); }),
-            "prdist[data.line] " + path + ":1, field 2 'a:?[31m" + std::string(41, 'x') +
+            "prdist[data.line] " + path + ":1, field 2 'a:\\x1b[31m" + std::string(41, 'x') +
                 "...': not an id, a whole number from 0 to 2^64 - 1: mend the line, or set skip_broken_lines");
 }
 
@@ -155,7 +158,7 @@ TEST(SlotReader, SkipsAndCountsBrokenLinesWhenTold) {
   auto const first =
       "prdist[data.line] " + path + ":2, field 1 'click:5': a label is 0 or 1: mend the line, or set skip_broken_lines";
   EXPECT_EQ(reader.counts().first_skipped, first);
-  EXPECT_EQ(log.lines, std::vector<std::string>{"2 broken lines skipped beside 3 rows; the first: " + first});
+  EXPECT_EQ(log.lines(), std::vector<std::string>{"2 broken lines skipped beside 3 rows; the first: " + first});
 }
 
 TEST(SlotReader, NulBytesAndEndlessLinesAreBrokenLines) {
@@ -189,6 +192,32 @@ TEST(SlotReader, AFileThatCannotBeOpenedIsAnErrorEvenWhenLinesAreSkipped) {
                 ", cannot be opened, No such file or directory: check the path and its permissions");
 }
 
+// What was taken from a pipe is gone, and what comes out of it next is something else, or all of it again.
+TEST(SlotReader, APipeThatWasBegunCannotBeResumed) {
+  CaughtLog const log;
+  for (auto const shuffle : {std::optional<std::uint64_t>{}, std::optional<std::uint64_t>{7}}) {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    Descriptor const read_end(ends[0]);
+    auto const text = rows(0, 9);
+    ASSERT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    ::close(ends[1]);
+    auto const path = concat("/dev/fd/", read_end.get());
+    auto options = numbers(4);
+    options.shuffle = shuffle;
+    SlotReader reader({path}, options);
+    auto const before = reader.position();
+    Batch batch;
+    ASSERT_TRUE(reader.next(batch));
+    SlotReader again({path}, options);
+    EXPECT_EQ(error_of([&] { again.resume(reader.position()); }),
+              concat("prdist[data.position] ", path,
+                     ", was begun and is a pipe, which cannot be read again: give its rows as a file, or start "
+                     "without the position"));
+    EXPECT_EQ(error_of([&] { again.resume(before); }), "no error");
+  }
+}
+
 TEST(SlotReader, ABatchSizeOfZeroIsRefused) {
   EXPECT_EQ(error_of([] { SlotReader({}, numbers(0)); }), "prdist[config.invalid] batch_size is 0: give at least 1");
 }
@@ -203,13 +232,13 @@ TEST(SlotReader, WarnsOnceOfASlotThatNoLineNamesAndOfNoRows) {
   }
   for ([[maybe_unused]] auto const& batch : reader) {
   }
-  EXPECT_EQ(log.lines, std::vector<std::string>{"slot 'b' stands in no line: is its name right?"});
-  log.lines.clear();
+  EXPECT_EQ(log.lines(), std::vector<std::string>{"slot 'b' stands in no line: is its name right?"});
+  log.clear();
   SlotReader nothing({dir.file("empty", "")}, options);
   Batch batch;
   EXPECT_FALSE(nothing.next(batch));
   EXPECT_FALSE(nothing.next(batch));
-  EXPECT_EQ(log.lines, std::vector<std::string>{"no row in 1 files"});
+  EXPECT_EQ(log.lines(), std::vector<std::string>{"no row in 1 files"});
 }
 
 TEST(SlotReader, ShufflesFilesAndRowsByTheSeedAlone) {

@@ -2,6 +2,7 @@
 #include <prdist/fleet/checkpointer.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -46,6 +47,7 @@ class Checkpoints : public ::testing::Test {
     RowPolicy policy{};
     std::function<void()> meanwhile = [] {};  ///< done by worker 0 after its first step
     bool anew = false;                        ///< without looking for what is there
+    bool last_one = false;                    ///< save() at the end
   };
 
   struct Outcome {
@@ -126,6 +128,7 @@ class Checkpoints : public ::testing::Test {
       }
       if (!stopped) checkpoints.finish(state());
       client.barrier("end");
+      if (!stopped && job.last_one) checkpoints.save(state());
       {
         std::lock_guard const lock(mutex);
         outcome.steps[own] = taken;
@@ -321,6 +324,25 @@ TEST_F(Checkpoints, WithADamagedBlockArePassedOverForTheOneBefore) {
   EXPECT_EQ(last.rows, alone.rows);
 }
 
+// Somebody removes a damaged one while the job runs: the next has its number, and is not taken for it.
+TEST_F(Checkpoints, OneWithTheNumberOfADamagedOneIsCounted) {
+  Job job;
+  job.workers = 1;
+  job.stopper = 0;
+  job.options.every = 2;
+  job.stop_at = 4;
+  EXPECT_TRUE(run<Sync>(job).stopped);
+  auto const damaged = latest(directory).value();
+  damage_last_block(damaged);
+  job.stop_at.reset();
+  job.options.keep = 1;
+  job.steps = 16;
+  job.meanwhile = [&] { fs::remove_all(damaged.path); };
+  job.last_one = true;
+  (void)run<Sync>(job);
+  EXPECT_EQ(passes_in(directory).size(), 1U);
+}
+
 TEST_F(Checkpoints, AllDamagedAreAnErrorAndNoNewBeginning) {
   Job job;
   job.workers = 1;
@@ -390,7 +412,241 @@ TEST_F(Checkpoints, OfAJobThatWasNotResumedAreNotRemoved) {
   EXPECT_EQ(names().front(), "pass-00000");
   EXPECT_GT(names().size(), 2U);
   auto const said = concat(directory, " holds checkpoints that this job was not resumed from, up to pass-00000");
-  EXPECT_EQ(std::ranges::count_if(log.lines, [&](auto const& line) { return line.starts_with(said); }), 1);
+  EXPECT_EQ(std::ranges::count_if(log.lines(), [&](auto const& line) { return line.starts_with(said); }), 1);
+}
+
+// Worker 0 has finished early, and worker 1 writes on: whoever writes, a checkpoint of changes builds on the one that
+// was written before it, and the last one holds what the servers hold.
+TEST_F(Checkpoints, OfChangesBuildOnTheOneBeforeWhoeverWroteIt) {
+  auto const check = [&]<class StrategyChoice>(StrategyChoice, std::size_t keep, bool in_two_lives) {
+    SCOPED_TRACE(concat(StrategyChoice::name, ", keep ", keep, in_two_lives ? ", resumed" : ""));
+    fs::remove_all(directory);
+    Job job;
+    job.options = {.every = 3, .keep = keep, .full_every = 4};
+    job.steps = 60;
+    job.fewer[0] = 8;
+    job.last_one = true;
+    job.rule = Adagrad{.rate = 0.1F};
+    if (in_two_lives) {
+      job.stop_at = 4;
+      EXPECT_TRUE(run<StrategyChoice>(job).stopped);
+      job.stop_at.reset();
+    }
+    CaughtLog const log;
+    auto const trained = run<StrategyChoice>(job);
+    for (auto const& line : log.lines()) EXPECT_FALSE(holds(line, "not resumed from")) << line;
+    auto const left = passes_in(directory);
+    ASSERT_GE(left.size(), 2U);
+    EXPECT_LE(left.size(), keep + 3) << "what the oldest of them builds on stays, too";
+    for (auto const pass : left) {
+      auto const& base = open_checkpoint(concat(directory, '/', pass_name(pass))).manifest.base;
+      EXPECT_TRUE(!base || base->pass == pass - 1) << pass_name(pass) << " on " << pass_name(base->pass);
+    }
+    // What a job that goes on from it finds, and it takes no step more.
+    auto const again = run<StrategyChoice>(job);
+    EXPECT_EQ(again.steps.at(1), 0U);
+    EXPECT_EQ(again.dense, trained.dense);
+    EXPECT_EQ(again.rows, trained.rows);
+  };
+  check(Async{}, 100, false);
+  check(Async{}, 2, true);
+  check(Sync{}, 2, false);
+  check(Sync{}, 100, true);
+}
+
+TEST_F(Checkpoints, ThatAreDamagedAreNotCountedByAWorkerThatComesToWrite) {
+  Job job;
+  job.options = {.every = 3, .keep = 1};
+  job.stop_at = 8;
+  EXPECT_TRUE(run<Async>(job).stopped);
+  auto const sound = latest(directory).value().manifest.pass;
+  job.stop_at.reset();
+  // One more than keep: a damaged one, which only a load finds out.
+  auto const newest = sound + 1;
+  {
+    auto copy = open_checkpoint(concat(directory, '/', pass_name(sound)));
+    PendingCheckpoint pending(directory, newest, "test");
+    for (auto const& part : copy.manifest.parts) {
+      fs::copy_file(copy.part_path(part), concat(pending.path(), '/', part.name));
+    }
+    (void)pending.commit(copy.manifest);
+  }
+  damage_last_block(latest(directory).value());
+  job.fewer[0] = 0;  // worker 1 alone writes
+  job.options.keep = 2;
+  job.steps = 60;
+  (void)run<Async>(job);
+  auto const left = passes_in(directory);
+  EXPECT_EQ(left.size(), 3U) << "two, and the damaged one, which is left to be mended";
+  EXPECT_TRUE(std::ranges::find(left, newest) != left.end());
+}
+
+TEST_F(Checkpoints, TheLastOneThatCannotBeWrittenIsEverybodysAndTheJobMayGoOn) {
+  std::mutex mutex;
+  std::map<std::uint32_t, std::string> said;
+  spawn<Strategy<Async>, Transport<Memory>>(1, 2, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    auto& client = fleet.client();
+    auto const own = fleet.roles().index;
+    auto const table =
+        client.declare(SparseSpec{.name = "rows", .dim = 1, .optimizer = Sgd{.rate = 1}, .init = Initializer::zeros()});
+    Checkpointer checkpoints(client, {.directory = directory}, "async", false, [] {});
+    client.barrier("start");
+    if (own == 0) {
+      fs::remove_all(directory);
+      std::ofstream(directory) << "a file where the folder should be";
+    }
+    std::vector<Key> const keys{7};
+    client.push(table, keys, std::vector<float>{-1}).wait();
+    checkpoints.finish({});
+    auto const error = thrown([&] { checkpoints.save({}); });
+    std::vector<float> row(1);
+    client.pull(table, keys, row).wait();  // nobody has left
+    EXPECT_EQ(row[0], 2.0F);
+    fleet.barrier("evaluated");
+    fleet.stop_worker();
+    std::lock_guard const lock(mutex);
+    said[own] = error.what();
+  });
+  EXPECT_TRUE(holds(said[0], "prdist[checkpoint.file] the last checkpoint was not written: ")) << said[0];
+  EXPECT_EQ(said[0], said[1]);
+}
+
+TEST_F(Checkpoints, OfChangesBuildOnNothingThatIsElsewhereOrGone) {
+  auto const other = (folder / "other").native();
+  spawn<Strategy<Async>, Transport<Memory>>(2, 1, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    auto& client = fleet.client();
+    auto const table = client.declare(SparseSpec{.name = "rows", .dim = 1, .optimizer = Sgd{.rate = 1}});
+    Checkpointer here(client, {.directory = directory, .full_every = 9}, "async", false, [] {});
+    Checkpointer there(client, {.directory = other, .full_every = 9}, "async", false, [] {});
+    auto const save = [&](Checkpointer& checkpoints, std::string const& where, Key key) {
+      client.push(table, std::vector<Key>{key}, std::vector<float>{-1}).wait();
+      checkpoints.save({});
+      auto const newest = latest(where).value();
+      return std::pair(newest.manifest.pass, newest.manifest.base.has_value());
+    };
+    using Saved = std::pair<std::uint64_t, bool>;
+    EXPECT_EQ(save(here, directory, 1), Saved(0, false));
+    EXPECT_EQ(save(here, directory, 2), Saved(1, true));
+    EXPECT_EQ(save(there, other, 3), Saved(0, false));
+    EXPECT_EQ(save(there, other, 4), Saved(1, true));
+    EXPECT_EQ(save(here, directory, 5), Saved(2, false));
+    EXPECT_EQ(save(here, directory, 6), Saved(3, true));
+    fs::remove_all(concat(directory, "/pass-00003"));
+    EXPECT_EQ(save(here, directory, 7), Saved(3, false));
+    fleet.stop_worker();
+  });
+}
+
+// The newest may be as it was, and what it builds on removed or damaged: what is built on it could not be loaded.
+TEST_F(Checkpoints, OfChangesBuildOnNoBrokenChain) {
+  spawn<Strategy<Async>, Transport<Memory>>(2, 1, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    auto& client = fleet.client();
+    auto const table = client.declare(SparseSpec{.name = "rows", .dim = 1, .optimizer = Sgd{.rate = 1}});
+    Checkpointer checkpoints(client, {.directory = directory, .keep = 9, .full_every = 9}, "async", false, [] {});
+    Key key = 0;
+    auto const is_full = [&] {
+      client.push(table, std::vector<Key>{++key}, std::vector<float>{-1}).wait();
+      checkpoints.save({});
+      return !open_checkpoint(concat(directory, '/', pass_name(passes_in(directory).back()))).manifest.base;
+    };
+    EXPECT_TRUE(is_full());
+    EXPECT_FALSE(is_full());
+    EXPECT_FALSE(is_full());
+    fs::remove_all(concat(directory, "/pass-00000"));
+    CaughtLog log;
+    EXPECT_TRUE(is_full());
+    EXPECT_EQ(log.lines().front(),
+              concat("the next checkpoint holds all rows: prdist[checkpoint.missing] ", directory,
+                     "/pass-00001, holds what changed since pass-00000, and ", directory,
+                     "/pass-00000 is not there: restore that one, or load an older full checkpoint"));
+    EXPECT_FALSE(is_full());
+    EXPECT_FALSE(is_full());
+    fs::resize_file(concat(directory, "/pass-00003/part-001"), 10);
+    EXPECT_TRUE(is_full());
+    EXPECT_FALSE(is_full());
+    EXPECT_EQ(latest(directory).value().manifest.pass, 7U);
+    fleet.stop_worker();
+  });
+}
+
+TEST_F(Checkpoints, LeftByACrashGoWhenAJobBegins) {
+  auto const left = concat(directory, "/pass-00003.tmp-77");
+  fs::create_directories(left);
+  Job job;
+  job.anew = true;
+  job.workers = 1;
+  bool gone = false;
+  job.meanwhile = [&] { gone = !fs::exists(left); };
+  (void)run<Async>(job);
+  EXPECT_TRUE(gone);
+}
+
+TEST_F(Checkpoints, AnExportTakesAwayNothingButItsOwn) {
+  auto const path = (folder / "model.npz").native();
+  fs::create_directories(path + ".parts");
+  std::ofstream(path + ".parts/mine") << "somebody's";
+  auto const pipe = (folder / "pipe").native();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  spawn<Strategy<Async>, Transport<Memory>>(2, 1, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    auto& client = fleet.client();
+    auto const table = client.declare(SparseSpec{.name = "rows", .dim = 1, .optimizer = Sgd{.rate = 1}});
+    client.push(table, std::vector<Key>{7}, std::vector<float>{-1}).wait();
+    fleet.save_inference_model(path);
+    EXPECT_EQ(thrown([&] { fleet.save_inference_model(pipe); }).what(),
+              concat("prdist[checkpoint.file] ", pipe, ", is there and is no file: give the name of a file"));
+    EXPECT_TRUE(holds(thrown([&] { fleet.save_inference_model(pipe + "/model.npz"); }).what(),
+                      ", cannot be made, Not a directory: check that its folder exists and is writable"));
+    fleet.save_inference_model((folder / "new/model.npz").native());
+    fleet.stop_worker();
+  });
+  std::vector<std::string> names;
+  for (auto const& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().native());
+  std::ranges::sort(names);
+  EXPECT_EQ(names, (std::vector<std::string>{"model.npz", "model.npz.parts", "new", "pipe"}));
+  EXPECT_TRUE(fs::exists(path + ".parts/mine"));
+}
+
+TEST_F(Checkpoints, BehindTheLastNumberAreRefused) {
+  fs::create_directories(concat(directory, "/pass-18446744073709551615"));
+  spawn<Strategy<Async>, Transport<Memory>>(1, 1, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    (void)fleet.client().declare(SparseSpec{.name = "rows", .dim = 1});
+    EXPECT_EQ(thrown([&] { (void)save_checkpoint(fleet.client(), directory); }).what(),
+              concat("prdist[checkpoint.file] ", directory,
+                     ", holds pass-18446744073709551615, behind which there is no number: rename it, or give another "
+                     "folder"));
+    fleet.stop_worker();
+  });
+}
+
+// A launcher starts a job again, or not, by the code of whichever worker ends first.
+TEST_F(Checkpoints, ThatCannotBeLoadedEndAllWorkersForTheSameReason) {
+  Job job;
+  job.stop_at = 3;
+  EXPECT_TRUE(run<Async>(job).stopped);
+  for (auto const pass : passes_in(directory)) fs::remove(concat(directory, '/', pass_name(pass), "/part-000"));
+  std::mutex mutex;
+  std::map<std::uint32_t, Error> errors;
+  spawn<Transport<Memory>>(2, 3, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    Checkpointer checkpoints(fleet.client(), {.directory = directory}, "async", false, [] {});
+    auto const error = thrown([&] { (void)checkpoints.resume(); });
+    {
+      std::lock_guard const lock(mutex);
+      errors.emplace(fleet.roles().index, error);
+    }
+    fleet.stop_worker();
+  });
+  ASSERT_EQ(errors.size(), 3U);
+  for (auto const& [worker, error] : errors) {
+    EXPECT_EQ(error.code(), Errc::checkpoint_missing) << worker;
+    EXPECT_EQ(holds(error.what(), "worker 0 could not resume: "), worker != 0) << error.what();
+    EXPECT_TRUE(holds(error.what(), "has checkpoints and none of them can be loaded")) << error.what();
+  }
 }
 
 TEST_F(Checkpoints, OfAnotherProgramAreRefusedByName) {
@@ -568,6 +824,7 @@ TEST_F(DealtCheckpoints, WithoutTheNamesOfFilesNeedAsManyWorkers) {
   auto checkpoint = open_checkpoint(path);
   for (auto& trainer : checkpoint.manifest.trainers) {
     trainer.position.files.reset();
+    trainer.position.sizes.clear();
     trainer.position.shuffle.reset();
   }
   {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -237,6 +238,73 @@ TYPED_TEST(EveryStrategy, LearnsOnUnevenDataWithSeveralThreads) {
   EXPECT_LT(trained, 0.98 * none);
 }
 
+/// At a batch of one example it has diverged, in its loss or in its gradients alone.
+struct Diverging : Product {
+  double gradients(Rows const& batch, StepView const& view) {
+    auto const loss = Product::gradients(batch, view);
+    if (batch.size() > 1) return loss;
+    view.dense_gradient[0] = view.row_gradients[0][0] = std::numeric_limits<float>::quiet_NaN();
+    return loss_too ? std::numeric_limits<double>::infinity() : loss;
+  }
+  bool loss_too = true;
+};
+
+TYPED_TEST(EveryStrategy, AStepWithoutAFiniteLossIsNotPushed) {
+  for (std::size_t const threads : {1U, 3U}) {
+    auto options = quick_options();
+    spawn<Strategy<TypeParam>, Transport<Memory>>(2, 1, options, [&](auto& fleet) {
+      auto optimizer = fleet.distributed_optimizer(Sgd{.rate = 0.01F});
+      fleet.init_worker();
+      TrainOptions train;
+      train.threads = threads;
+      std::size_t step = 0;
+      auto const next = [&]() -> std::optional<Rows> {
+        ++step;
+        return batch_of(step, 0, step == 20 ? 1 : 8);
+      };
+      auto const error = thrown([&] {
+        optimizer.train(
+            Diverging{}, next, [](double, std::size_t) {}, train);
+      });
+      EXPECT_EQ(error.code(), Errc::job_diverged);
+      EXPECT_TRUE(holds(error.what(), threads == 1 || TypeParam::apply == ApplyRule::gather
+                                          ? "worker 0, step 20: the loss is inf"
+                                          : "worker 0, thread "));
+      optimizer.settle();
+      for (auto const weight : optimizer.dense_weights()) EXPECT_TRUE(std::isfinite(weight));
+      std::vector<float> rows(all_keys().size() * Product::dim);
+      fleet.client().pull(SparseRef{table_id("rows"), Product::dim, "rows"}, all_keys(), rows).wait();
+      for (auto const weight : rows) EXPECT_TRUE(std::isfinite(weight));
+      fleet.stop_worker();
+    });
+  }
+}
+
+TYPED_TEST(EveryStrategy, GradientsThatAreNoNumbersAreRefusedByTheServers) {
+  auto options = quick_options();
+  spawn<Strategy<TypeParam>, Transport<Memory>>(2, 1, options, [&](auto& fleet) {
+    fleet.init_worker();
+    {
+      auto optimizer = fleet.distributed_optimizer(Sgd{.rate = 0.01F});
+      Diverging model;
+      model.loss_too = false;
+      optimizer.minimize(model, batch_of(0, 0, 8));
+      auto const error = thrown([&] {
+        optimizer.minimize(model, batch_of(1, 0, 1));
+        optimizer.settle();
+      });
+      EXPECT_EQ(error.code(), Errc::job_diverged) << error.what();
+      EXPECT_TRUE(holds(error.what(), "a push of trainer 0 to table '"));
+    }
+    std::vector<float> weights(Product::dim + 1), rows(all_keys().size() * Product::dim);
+    fleet.client().pull(DenseRef{table_id("dense"), weights.size(), "dense"}, weights).wait();
+    fleet.client().pull(SparseRef{table_id("rows"), Product::dim, "rows"}, all_keys(), rows).wait();
+    rows.insert(rows.end(), weights.begin(), weights.end());
+    for (auto const weight : rows) EXPECT_TRUE(std::isfinite(weight));
+    fleet.stop_worker();
+  });
+}
+
 TYPED_TEST(EveryStrategy, PausesWithEverythingOnTheServers) {
   // While a worker is paused, what its pushes add up to does not change: nothing is held back or under way.
   auto options = quick_options();
@@ -347,6 +415,31 @@ std::vector<float> rows_seen_by(std::size_t count) {
 TEST(DistributedOptimizer, AsyncReceivesBesideTheCompute) {
   EXPECT_EQ(rows_seen_by<Async>(5), (std::vector<float>{10, 10, 9, 8, 7}));
   EXPECT_EQ(rows_seen_by<AsyncWithoutQueue>(5), (std::vector<float>{10, 9, 8, 7, 6}));
+}
+
+// Rows that were asked for ahead are those of the batch that was named.
+TEST(DistributedOptimizer, AnotherBatchThanTheFollowingOneIsRefused) {
+  spawn<Strategy<Async>, Transport<Memory>>(1, 1, quick_options(), [](auto& fleet) {
+    auto optimizer = fleet.distributed_optimizer(Sgd{.rate = 0.01F});
+    fleet.init_worker();
+    Product model;
+    auto const first = batch_of(0, 0, 4), named = batch_of(1, 0, 4), shorter = batch_of(1, 0, 3);
+    auto other = named;
+    std::swap(other.keys[5], other.keys[7]);
+    for (auto const* const wrong : {&first, &shorter, static_cast<Rows const*>(&other)}) {
+      optimizer.minimize(model, first, 0, &named);
+      EXPECT_STREQ(
+          thrown([&] { optimizer.minimize(model, *wrong); }).what(),
+          "prdist[job.state] minimize() with another batch than its last call named as the following one: name "
+          "the batch that comes next, or none");
+      optimizer.minimize(model, *wrong);
+    }
+    optimizer.minimize(model, first, 0, &named);
+    auto const copy = named;
+    optimizer.minimize(model, copy);  // the same rows, wherever they lie
+    optimizer.finish();
+    fleet.stop_worker();
+  });
 }
 
 TEST(DistributedOptimizer, MeasuresTheStalenessOfItsPushes) {

@@ -200,10 +200,73 @@ TEST_F(ElasticCheckpointsTest, AFolderOfAnotherJobIsRefusedToEverybody) {
             concat(directory, " holds checkpoints up to pass-00000: resume from them, or give another folder"));
   auto& other = job.worker(1);
   auto theirs = other.elastic_checkpoints({.directory = directory});
-  EXPECT_EQ(thrown([&] { theirs.begin(false); }).message(),
-            concat("another worker could not begin: ", directory,
-                   " holds checkpoints up to pass-00000: resume from them, or give another folder"));
+  auto const heard = thrown([&] { theirs.begin(false); });
+  EXPECT_EQ(heard.message(), concat("another worker could not begin: ", directory,
+                                    " holds checkpoints up to pass-00000: resume from them, or give another folder"));
+  EXPECT_EQ(heard.code(), Errc::config_contradiction);
   other.stop_worker();
+  fleet.stop_worker();
+}
+
+// Nobody writes yet, and the folder is taken all the same: two jobs would remove each other's checkpoints.
+TEST_F(ElasticCheckpointsTest, AFolderIsOneJobsAtATime) {
+  {
+    Job job(1);
+    auto &first = job.worker(0), &late = job.worker(1);
+    (void)counts(first.client());
+    auto checkpoints = first.elastic_checkpoints({.directory = directory});
+    checkpoints.begin(false);
+    auto const refused = concat(directory, ", another job is saving there: give each its own folder");
+    for (bool const resume : {false, true}) {
+      Job other(1);
+      auto& fleet = other.worker(0);
+      (void)counts(fleet.client());
+      auto theirs = fleet.elastic_checkpoints({.directory = directory});
+      EXPECT_EQ(thrown([&] { theirs.begin(resume); }).message(), refused);
+      fleet.stop_worker();
+    }
+    (void)spawn<Strategy<Async>, Transport<Memory>>(1, 1, quick_options(), [&](AsyncFleet& fleet) {
+      fleet.init_worker();
+      auto optimizer = fleet.distributed_optimizer(Sgd{});
+      EXPECT_EQ(thrown([&] { (void)fleet.checkpointer(optimizer, {.directory = directory}); }).message(), refused);
+      fleet.stop_worker();
+    });
+    auto ours = late.elastic_checkpoints({.directory = directory});
+    ours.begin(false);
+    ours.save_last();
+    checkpoints.save_last();
+    EXPECT_EQ(passes_in(directory), (std::vector<std::uint64_t>{0, 1}));
+    late.stop_worker();
+    first.stop_worker();
+  }
+  Job job(1);
+  auto& fleet = job.worker(0);
+  (void)counts(fleet.client());
+  auto checkpoints = fleet.elastic_checkpoints({.directory = directory, .keep = 1});
+  checkpoints.begin(true);
+  checkpoints.save_last();
+  EXPECT_EQ(passes_in(directory), std::vector<std::uint64_t>{2}) << "the one before is gone, and this one goes on";
+  fleet.stop_worker();
+}
+
+// Where the file system has no locks, or when all workers were gone for a while.
+TEST_F(ElasticCheckpointsTest, AJobWhoseFolderWasTakenOverWritesAndRemovesNothingThere) {
+  Job job(1);
+  auto& fleet = job.worker(0);
+  (void)counts(fleet.client());
+  auto checkpoints = fleet.elastic_checkpoints({.directory = directory, .keep = 1});
+  checkpoints.begin(false);
+  checkpoints.save_last();
+  write_text(directory + "/owner", "a job, begun later\n");
+  EXPECT_EQ(thrown([&] { checkpoints.save_last(); }).message(),
+            concat(directory, ", another job has taken it over, says ", directory,
+                   "/owner, 'a job, begun later': give each its own folder"));
+  EXPECT_EQ(passes_in(directory), std::vector<std::uint64_t>{0});
+  // Emptied by somebody, it is nobody else's.
+  std::filesystem::remove_all(directory);
+  checkpoints.save_last();
+  checkpoints.save_last();
+  EXPECT_EQ(passes_in(directory), std::vector<std::uint64_t>{1});
   fleet.stop_worker();
 }
 

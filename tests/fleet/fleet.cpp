@@ -12,6 +12,7 @@
 #include <prdist/nn/logistic_regression.hpp>
 #include <prdist/strategy/sync.hpp>
 
+#include "../support/caught_log.hpp"
 #include "../support/cluster.hpp"
 #include "../support/thrown.hpp"
 
@@ -233,8 +234,7 @@ TEST(Fleet, WaitingForServersEndsWithADiagnosisPerEndpoint) {
   auto options = quick_options();
   options.wait_for_servers = std::chrono::milliseconds(100);
   Fleet<Transport<Beast>> worker{Roles{Role::worker, 0, {refusing, {"no..such..host", 1}, silent}, 1}, options};
-  std::vector<std::string> lines;
-  set_log([&](Level, std::string_view line) { lines.emplace_back(line); });
+  CaughtLog const log;
   try {
     worker.init_worker();
     FAIL() << "there are no servers";
@@ -246,22 +246,17 @@ TEST(Fleet, WaitingForServersEndsWithADiagnosisPerEndpoint) {
     EXPECT_NE(what.find(concat(to_string(silent), ": connected, but no answer")), std::string::npos) << what;
     EXPECT_EQ(exit_code(error.code()), 75);
   }
-  set_log(detail::log_to_stderr);
   ::close(descriptor);
 }
 
 TEST(Fleet, SaysTheLinesUsersLookFor) {
-  std::mutex mutex;
-  std::string lines;
-  set_log([&](Level, std::string_view line) {
-    std::lock_guard const lock(mutex);
-    lines += concat(line, '\n');
-  });
+  CaughtLog const log;
   spawn<Transport<Tcp>>(1, 1, quick_options(), [](auto& fleet) {
     fleet.init_worker();
     fleet.stop_worker();
   });
-  set_log(detail::log_to_stderr);
+  std::string lines;
+  for (auto const& line : log.lines()) lines += concat(line, '\n');
   for (auto const* const line : {"Server listening on 127.0.0.1:", " selected port: ", "Communicator start",
                                  "init rpc client with trainer_id 0", "async/tcp/cpu worker 0/1 servers 1"}) {
     EXPECT_NE(lines.find(line), std::string::npos) << line << " is missing in\n" << lines;
@@ -337,6 +332,11 @@ TEST(Fleet, FilesAreSharedOutAmongTheWorkers) {
   EXPECT_EQ(one.split_files(files), (std::vector<std::string>{"d", "e"}));
   Fleet<Transport<Memory>> server{Roles{Role::server, 0, {{"s", 1}}, 2}, memory, quick_options()};
   EXPECT_EQ(thrown([&] { (void)server.split_files(files); }).code(), Errc::job_state);
+  CaughtLog const log;
+  EXPECT_TRUE(one.split_files({"a"}).empty());
+  EXPECT_EQ(zero.split_files({"a"}), (std::vector<std::string>{"a"}));
+  EXPECT_EQ(log.lines(), (std::vector<std::string>{"1 file for 2 workers: 1 of them have none"}))
+      << "by the first worker only";
 }
 
 TEST(Fleet, VerbsOfTheOtherRoleAreRefused) {
@@ -423,7 +423,13 @@ TEST(Fleet, SavesLoadsAndExportsWhatTheServersHold) {
     EXPECT_EQ(fleet.save_persistables(folder.native()), (folder / "pass-00000").native());
     fleet.client().push(table, keys, std::vector<float>(8, 1)).wait();
     EXPECT_EQ(fleet.save_persistables(folder.native()), (folder / "pass-00001").native());
-    fleet.save_inference_model((folder / "model.npz").native());
+    {
+      CaughtLog const log;
+      fleet.save_inference_model((folder / "model.npz").native());
+      EXPECT_EQ(log.lines(),
+                (std::vector<std::string>{concat("model in ", (folder / "model.npz").native(), ": 4 rows")}))
+          << "an export is no checkpoint, and has no step";
+    }
     EXPECT_TRUE(fs::exists(folder / "model.npz"));
     EXPECT_FALSE(fs::exists(folder / "model.npz.parts"));
     fleet.stop_worker();

@@ -44,7 +44,7 @@ TEST(Merge, MeanIsOverAllExamplesAsOneBatchWouldGiveIt) {
   EXPECT_EQ(merged.into.row_gradients[0], (std::vector<float>{3, 3, 7, 6, 4, 4}));
   EXPECT_EQ(merged.into.dense_gradient, std::vector<float>{5});
   EXPECT_EQ(merged.into.examples, 4U);
-  EXPECT_EQ(merged.into.seen[0], Seen{3}) << "as stale as the first";
+  EXPECT_EQ(merged.into.seen[0], Seen{1}) << "as stale as the oldest";
 }
 
 TEST(Merge, SumIsWhatPlainSgdWouldHaveDoneStepByStep) {
@@ -64,6 +64,17 @@ TEST(Merge, ShowsAndClicksAddUpWhateverTheGradientsDo) {
   a.show_click[0] = {2, 1, 3, 0};
   b.show_click[0] = {1, 1, 4, 2};
   EXPECT_EQ(Merged({&a, &b}, {}, true).into.show_click[0], (std::vector<float>{2, 1, 4, 1, 4, 2}));
+}
+
+// Threads pull when they like, and a part asks only the servers that hold its keys.
+TEST(Merge, IsAsStaleAsTheOldestOfItsPartsOnEachServer) {
+  auto a = flight({5}, {1, 2}, 4, 1);
+  auto b = flight({5}, {1, 2}, 4, 1);
+  auto c = flight({5}, {1, 2}, 4, 1);
+  a.seen = {{7, 0, 3, 0xfffffffe}, {}};
+  b.seen = {{5, 9, 0, 2}, {4, 4}};
+  c.seen = {{6, 8, 4, 1}, {3, 5}};
+  EXPECT_EQ(Merged({&a, &b, &c}, {}).into.seen, (std::vector<Seen>{{5, 8, 3, 0xfffffffe}, {3, 4}}));
 }
 
 TEST(Merge, PartsWithoutRowsAreFine) {

@@ -34,13 +34,41 @@ TEST(ModelTables, AreDeclaredOnTheServersWithRuleAndBound) {
   });
 }
 
+// Each worker of Geo learns by itself, and all of them by one rule.
+TEST(ModelTables, ThatAddSayByWhichRuleWorkersLearn) {
+  spawn<Transport<Memory>>(1, 2, quick_options(), [](auto& fleet) {
+    fleet.init_worker();
+    auto& client = fleet.client();
+    auto const declared = [&](Optimizer const& sparse, Optimizer const& dense) {
+      (void)ModelTables::declare(client, Shape{}, {sparse, dense}, ApplyRule::add, 1, {});
+    };
+    EXPECT_TRUE(holds(thrown([&] { declared(Adam{.beta1 = 2}, Adam{}); }).what(), "beta1 is 2: it must be"));
+    EXPECT_TRUE(holds(thrown([&] { declared(Adam{}, Ftrl{}); }).what(), "ftrl computes weights from its own state"));
+    declared(Adam{}, Adam{.rate = 0.5F});
+    fleet.client().barrier("declared");
+    if (fleet.roles().index == 1) {
+      auto const error = thrown([&] { declared(Adam{}, Adam{.rate = 0.25F}); });
+      EXPECT_EQ(error.code(), Errc::table_mismatch);
+      EXPECT_TRUE(holds(error.what(), "learned_by.rate is 2.5E-1 here and 5E-1 on the server")) << error.what();
+    }
+    fleet.client().barrier("compared");
+    fleet.stop_worker();
+  });
+}
+
 TEST(ModelTables, ThatAddHaveNoRuleOfTheirOwn) {
   spawn<Transport<Memory>>(1, 1, quick_options(), [](auto& fleet) {
     fleet.init_worker();
     auto& client = fleet.client();
     auto const tables = ModelTables::declare(client, Shape{.dense = 0}, {Adam{}, Adam{}}, ApplyRule::add, 1, {});
     EXPECT_FALSE(tables.dense);
-    (void)client.declare(SparseSpec{.name = "rows", .dim = 2, .optimizer = adding, .apply = ApplyRule::add, .seed = 1});
+    SparseSpec const spec{.name = "rows",
+                          .dim = 2,
+                          .optimizer = adding,
+                          .apply = ApplyRule::add,
+                          .seed = 1,
+                          .learned_by = Optimizer(Adam{})};
+    (void)client.declare(spec);
     fleet.stop_worker();
   });
 }

@@ -20,6 +20,7 @@ TEST(Options, DefaultsHoldWithoutVariables) {
   EXPECT_EQ(options.deadline, 60s);
   EXPECT_EQ(options.wait_for_servers, 120s);
   EXPECT_EQ(options.wait_for_workers, 30min);
+  EXPECT_EQ(options.wait_for_disk, 10min);
   EXPECT_EQ(options.lost_after, 60s);
   EXPECT_EQ(options.elastic_timeout, 120s);
   EXPECT_EQ(options.retry_every, 3s);
@@ -33,12 +34,14 @@ TEST(Options, EachVariableSetsItsOwn) {
   auto const options = options_from_env(Variables{{{"FLAGS_rpc_deadline", "1500"},
                                                    {"PRDIST_WAIT_SERVERS", "11"},
                                                    {"PRDIST_WAIT_WORKERS", "12"},
+                                                   {"PRDIST_WAIT_DISK", "15"},
                                                    {"PRDIST_LOST_AFTER", "13"},
                                                    {"PRDIST_ELASTIC_TIMEOUT", "14"},
                                                    {"PRDIST_SERVER_THREADS", "4"}}});
   EXPECT_EQ(options.deadline, 1500ms) << "milliseconds, as Paddle has them";
   EXPECT_EQ(options.wait_for_servers, 11s);
   EXPECT_EQ(options.wait_for_workers, 12s);
+  EXPECT_EQ(options.wait_for_disk, 15s);
   EXPECT_EQ(options.lost_after, 13s);
   EXPECT_EQ(options.elastic_timeout, 14s);
   EXPECT_EQ(options.server_threads, 4U);
@@ -65,6 +68,17 @@ TEST(Options, TheLongestTimesDoNotOverflow) {
   EXPECT_EQ(options.wait_for_workers, 1000000000s);
   auto const now = TimePoint(std::chrono::steady_clock::now());
   EXPECT_GT(now + options.wait_for_workers, now);
+}
+
+TEST(Options, ThreadsOfAWorkerComeFromCpuNum) {
+  EXPECT_FALSE(threads_from_env(Variables{}));
+  EXPECT_EQ(threads_from_env(Variables{{{"CPU_NUM", "3"}}}), 3U);
+  for (std::string const value : {"", "0", "-1", "1025", "2.5", "all"}) {
+    EXPECT_EQ(thrown([&] {
+                (void)threads_from_env(Variables{{{"CPU_NUM", value}}});
+              }).what(),
+              concat("prdist[config.invalid] CPU_NUM='", value, "': a number from 1 to 1024 is expected"));
+  }
 }
 
 TEST(Options, WhatIsNoNumberInItsBoundsIsNamed) {

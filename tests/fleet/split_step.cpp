@@ -32,9 +32,8 @@ struct Mean {
 };
 
 struct Seen {
-  double loss = 0;
+  double loss = 0, checked = -1;
   float weight = 0;
-  std::uint64_t ticks = 0;
 };
 
 Seen step_of(std::size_t parts, std::size_t threads, Labels const& batch) {
@@ -51,12 +50,11 @@ Seen step_of(std::size_t parts, std::size_t threads, Labels const& batch) {
       }
       Team team(threads);
       std::vector<Mean> models(threads);
-      SplitStep<Cpu, Mean, Labels> step(lanes, team, models, batch, [&](std::uint64_t ahead) { seen.ticks += ahead; });
+      SplitStep<Cpu, Mean, Labels> step(lanes, team, models, batch, [&](double loss) { seen.checked = loss; });
       step.pull();
       step.compute();
       step.push(1);
       step.settle(0);
-      step.tick(3);
       seen.loss = step.loss;
       std::array<float, 1> weight{};
       client.pull(*tables.dense, weight).wait();
@@ -73,8 +71,15 @@ TEST(SplitStep, PartsOfAnySizeAddUpToTheBatch) {
   for (std::size_t const parts : {1U, 2U, 4U, 7U}) {
     auto const seen = step_of(parts, 1, batch);
     EXPECT_DOUBLE_EQ(seen.loss, 4) << parts;
+    EXPECT_EQ(seen.checked, seen.loss) << parts;
     EXPECT_FLOAT_EQ(seen.weight, -4) << parts;
   }
+}
+
+TEST(SplitStep, ABatchOfNothingHasNoLossAndTeachesNothing) {
+  auto const seen = step_of(1, 1, {});
+  EXPECT_EQ(seen.checked, 0);
+  EXPECT_EQ(seen.weight, 0);
 }
 
 TEST(SplitStep, ThreadsDoNotChangeABit) {
@@ -86,10 +91,6 @@ TEST(SplitStep, ThreadsDoNotChangeABit) {
     EXPECT_EQ(seen.loss, alone.loss) << threads;
     EXPECT_EQ(seen.weight, alone.weight) << threads;
   }
-}
-
-TEST(SplitStep, TicksOnceForAllThreads) {
-  EXPECT_EQ(step_of(3, 2, {{1, 2, 3}}).ticks, 3U);
 }
 
 }  // namespace

@@ -106,16 +106,10 @@ TEST(StandaloneServer, TheNumberOfPortsChangesNoWeight) {
 }
 
 TEST(StandaloneServer, SaysAtTheEndThatRowsCameByTheSparsePorts) {
-  std::mutex mutex;
-  std::vector<std::string> lines;
-  set_log([&](Level, std::string_view line) {
-    std::lock_guard const lock(mutex);
-    lines.emplace_back(line);
-  });
+  CaughtLog const log;
   (void)train({2, 2}, ApplyRule::immediate);
-  set_log(detail::log_to_stderr);
   int dense = 0, sparse = 0;
-  for (auto const& line : lines) {
+  for (auto const& line : log.lines()) {
     if (line.find("requests") == std::string::npos) continue;
     bool const rows = line.find(" for sparse parameters") != std::string::npos;
     EXPECT_TRUE(holds(line, rows ? " 0 dense" : " 0 sparse"));

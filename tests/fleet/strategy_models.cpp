@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "../support/executor.hpp"
 #include "../support/random.hpp"
+#include "../support/thrown.hpp"
 
 namespace prdist::test {
 namespace {
@@ -56,6 +58,7 @@ struct Scenario {
   std::vector<std::size_t> steps = {8, 8};  // of each member; a trainer has `lanes` of them
   double by = 1;
   bool asks_ahead = false;  // each step knows the batch of the next
+  Optimizer rule = Sgd{.rate = 1};
 };
 
 /// Runs it in an order, and looks at the servers at the end.
@@ -73,7 +76,7 @@ History play(
   std::vector<std::size_t> lanes_left(it.trainers, it.lanes);
   std::vector<std::unique_ptr<Gate>> connected;
   for (std::uint32_t trainer = 0; trainer < it.trainers; ++trainer) connected.push_back(std::make_unique<Gate>());
-  Optimizers const rules{Sgd{.rate = 1}, Sgd{.rate = 1}};
+  Optimizers const rules{it.rule, it.rule};
   for (std::uint32_t trainer = 0; trainer < it.trainers; ++trainer) {
     for (std::size_t lane = 0; lane < it.lanes; ++lane) {
       job.executor.add([&, trainer, lane] {
@@ -210,6 +213,45 @@ TEST(AsyncModel, NobodyWaitsForAnybody) {
   EXPECT_EQ(history.rows[1].front()[0], 8);
 }
 
+/// Async on tables that acknowledge a push only when the other trainer's has come: a network that stalls.
+struct Stalled {
+  Async order;
+  static constexpr std::string_view name = "stalled";
+  static constexpr ApplyRule apply = ApplyRule::gather;
+  void step(Step& it) const { order.step(it); }
+};
+
+TEST(AsyncModel, AThreadStopsWhenSoManyPushesAreNotAcknowledged) {
+  for (std::size_t const bound : {0U, 1U, 2U, 5U}) {
+    Scenario<Stalled> const it{.strategy = {{.send_queue_size = bound}}};
+    auto const check = [&](History const& history) {
+      for (auto const& member : history.rows) {
+        for (std::size_t step = 0; step < member.size(); ++step) {
+          auto const acknowledged = 2 * member[step][0];  // each step of both is half of one's
+          EXPECT_GE(acknowledged + static_cast<double>(bound), step) << "bound " << bound;
+        }
+      }
+      EXPECT_EQ(history.last_row, Counts(2, 4));
+    };
+    in_many_orders(it, check);
+    // It goes as far as it may, and not only as far as it must.
+    auto const greedy = play(it, prefer({0, 1}));
+    check(greedy);
+    EXPECT_EQ(greedy.rows[0][bound], Counts(2, 0)) << "bound " << bound;
+  }
+}
+
+TEST(AsyncModel, MergedPushesOfOtherRulesAreTheirMean) {
+  // Without momentum it is plain SGD by another name. Nine gradients of one: three pushes, each a mean of ones.
+  Scenario<Async> const it{.strategy = {.send_queue_size = 6, .max_merge_var_num = 4},
+                           .steps = {9, 5},
+                           .rule = Momentum{.rate = 1, .momentum = 0}};
+  in_many_orders(it, [](History const& history) {
+    EXPECT_EQ(history.last_row, as_counts({3, 2}));
+    EXPECT_EQ(history.last_dense, as_counts({3, 2}));
+  });
+}
+
 TEST(AsyncModel, MergedPushesLoseNothing) {
   in_many_orders(Scenario<Async>{.strategy = {.send_queue_size = 6, .max_merge_var_num = 4}, .steps = {9, 5}},
                  [](History const& history) {
@@ -231,6 +273,17 @@ TEST(AsyncModel, SoManyPushesLeaveAsOne) {
   std::string page;
   job.servers[0]->page("/v1/tables", [&](Page const& answer) { page = answer.json; });
   EXPECT_NE(page.find("\"pushes\":3,"), std::string::npos) << page;  // four, four, and the rest
+}
+
+TEST(AsyncModel, NoMoreLeaveAsOneThanTheQueueHoldsAndTheOneThatComes) {
+  SimulatedJob job(1, 1);
+  Scenario<Async> const it{.strategy = {.send_queue_size = 2, .max_merge_var_num = 100}, .trainers = 1, .steps = {9}};
+  auto const history = play(
+      it, prefer({0}), [] { return true; }, &job);
+  EXPECT_EQ(history.last_row, as_counts({9}));
+  std::string page;
+  job.servers[0]->page("/v1/tables", [&](Page const& answer) { page = answer.json; });
+  EXPECT_NE(page.find("\"pushes\":3,"), std::string::npos) << page;  // three, three, three
 }
 
 TEST(HalfAsyncModel, ThreadsStepTogetherAndTrainersDoNot) {
@@ -259,6 +312,31 @@ TEST(HalfAsyncModel, AThreadThatRunsOutLeavesTheOthersGoOn) {
     EXPECT_EQ(history.last_row, (Counts{2, 2 + 3 * 3, 2 + 3 * 3 + 2 * 6}));
     EXPECT_EQ(history.rows[2].size(), 6U);
   });
+}
+
+// Threads that paused begin together again: none can take a step before the others are waited for.
+TEST(HalfAsyncModel, NobodyMeetsAloneAfterAPause) {
+  for (std::uint64_t seed = 0; seed < orders; ++seed) {
+    SCOPED_TRACE(seed);
+    Executor executor;
+    Meeting steps(executor), pauses(executor);
+    std::vector<std::set<std::size_t>> met;
+    std::size_t paused = 0;
+    for (std::size_t lane = 0; lane < 3; ++lane) steps.join(lane);
+    for (std::size_t lane = 0; lane < 3; ++lane) pauses.join(lane);
+    for (std::size_t lane = 0; lane < 3; ++lane) {
+      executor.add([&, lane] {
+        for (int step = 0; step < 6; ++step) {
+          if (step % 2 == 1) meet_aside(steps, pauses, lane, [&](auto const&) { ++paused; });
+          steps.meet(lane, [&](auto const& here) { met.push_back(here); });
+        }
+      });
+    }
+    executor.run(random_choice(seed));
+    EXPECT_EQ(paused, 3U);
+    EXPECT_EQ(met, std::vector<std::set<std::size_t>>(6, {0, 1, 2}));
+    if (::testing::Test::HasFailure()) return;
+  }
 }
 
 TEST(SspModel, NobodyIsMoreThanTheBoundAheadOfTheSlowest) {
@@ -291,6 +369,37 @@ TEST(SspModel, ThreadsOfATrainerCountEach) {
       }
     }
   });
+}
+
+// With fewer batches than threads some leave before the first clock has gone: nobody may wait for them either.
+TEST(SspModel, AThreadWithoutABatchIsNotWaitedFor) {
+  Scenario<Ssp> const it{.strategy = {.staleness = 0}, .trainers = 1, .lanes = 3, .steps = {1, 0, 0}};
+  in_many_orders(it, [](History const& history) { EXPECT_EQ(history.last_row, as_counts({1, 0, 0})); });
+  auto const late = play(it, prefer({1, 2, 0}));
+  EXPECT_EQ(late.last_row, as_counts({1, 0, 0}));
+}
+
+/// Waits for the others, and does not say so.
+struct Undeclared {
+  static constexpr std::string_view name = "undeclared";
+  static constexpr ApplyRule apply = ApplyRule::immediate;
+  void step(Step& it) const { it.tick(0); }
+};
+
+TEST(SspModel, AStrategyThatWaitsForOthersHasToSaySo) {
+  SimulatedJob job(1, 1);
+  job.executor.add([&] {
+    auto& client = job.connect(0);
+    Optimizers const rules{Sgd{.rate = 1}, Sgd{.rate = 1}};
+    DistributedOptimizer<Undeclared, Cpu> optimizer(job.clients[0], rules, Undeclared{}, Cpu{}, 0);
+    Counting model{1};
+    EXPECT_EQ(
+        std::string_view(thrown([&] { optimizer.minimize(model, OneRow{}); }).what()),
+        std::string_view("prdist[job.state] strategy 'undeclared' calls tick() and does not say that it does: give "
+                         "it a `static constexpr bool ticks = true`"));
+    client.leave();
+  });
+  job.executor.run(random_choice(1));
 }
 
 TEST(SspModel, WhoRunsOutOrIsLostIsNotWaitedFor) {
@@ -386,17 +495,47 @@ TEST(GeoModel, BetweenExchangesATrainerSeesItselfAlone) {
 }
 
 TEST(GeoModel, SendsItsDifferenceDividedByTheTrainers) {
-  // Trainer 0 first as far as it goes, so the order is known: it exchanges at its steps 2, 4, 6 before 1 begins.
-  auto const history =
-      play(Scenario<Geo>{.strategy = {.push_interval = 2}, .trainers = 2, .steps = {6, 4}}, prefer({0, 1}));
-  for (auto const& saw : history.rows[0]) EXPECT_EQ(saw[1], 0);
-  // Written out: after each exchange half of what was not yet sent is; at the end of trainer 0 all is.
-  double sent = 0;
-  for (double own = 2; own <= 6; own += 2) sent += (own - sent) / 2;
-  EXPECT_EQ(sent, 4.25);
-  // Trainer 0 has finished (and sent the rest) before trainer 1 reads its first row.
-  EXPECT_EQ(history.rows[1].front(), (Counts{6, 0}));
-  EXPECT_EQ(history.last_row, (Counts{6, 4}));
+  // Trainer 0 alone, then trainer 1 alone; after each step one looks at what the servers have.
+  SimulatedJob job(2, 2);
+  History history{{{}, {}}, {{}, {}}, {}, {}};
+  std::vector<Counts> rows, dense;
+  for (std::uint32_t trainer = 0; trainer < 2; ++trainer) {
+    job.executor.add([&, trainer] {
+      auto& client = job.connect(trainer);
+      Optimizers const rules{Sgd{.rate = 1}, Sgd{.rate = 1}};
+      DistributedOptimizer<Geo, Cpu> optimizer(job.clients[trainer], rules, Geo{.push_interval = 2}, Cpu{}, 0);
+      Counting model{2, trainer, 1, &history.rows[trainer], &history.dense[trainer]};
+      optimizer.prepare(model);
+      auto const look = [&] {
+        std::vector<float> row(2);
+        std::vector<Key> const keys{7};
+        client.pull(SparseRef{table_id("rows"), 2, "rows"}, keys, row).wait();
+        rows.emplace_back(row.begin(), row.end());
+        auto const weights = optimizer.dense_weights();
+        dense.emplace_back(weights.begin(), weights.end());
+      };
+      for (std::uint32_t turn = 0; turn < 2; ++turn) {
+        for (int step = 0; step < (turn == 0 ? 6 : 2) && turn == trainer; ++step) {
+          optimizer.minimize(model, OneRow{});
+          look();
+        }
+        client.barrier("turn");
+      }
+      for (std::uint32_t turn = 0; turn < 2; ++turn) {
+        if (turn == trainer) {
+          optimizer.finish();
+          look();
+        }
+        client.barrier("end");
+      }
+      client.leave();
+    });
+  }
+  job.executor.run(random_choice(5));
+  // At every second step half of what was not yet sent; the rest at the end.
+  EXPECT_EQ(rows, (std::vector<Counts>{
+                      {0, 0}, {1, 0}, {1, 0}, {2.5, 0}, {2.5, 0}, {4.25, 0}, {4.25, 0}, {4.25, 1}, {6, 1}, {6, 2}}));
+  EXPECT_EQ(dense, rows);
 }
 
 TEST(GeoModel, TakesInWhatOthersSentAndKeepsItsOwn) {

@@ -18,6 +18,8 @@ TEST(CtrDnn, DefaultIsPaddleRecsCriteoNetwork) {
   ASSERT_EQ(parts.size(), 8U);
   EXPECT_EQ(parts.front().name, "fc0.w");
   EXPECT_EQ(parts.front().size, (26U * 9 + 13) * 400);
+  EXPECT_EQ(parts.front().extents(), (std::vector<std::size_t>{26 * 9 + 13, 400}));
+  EXPECT_EQ(parts[6].extents(), (std::vector<std::size_t>{400, 1}));
   EXPECT_EQ(parts.back().name, "fc3.b");
   EXPECT_EQ(nn::CtrDnn{}.dense_parts(), parts);
 }

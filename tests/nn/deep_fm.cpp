@@ -16,8 +16,9 @@ TEST(DeepFm, ARowIsAWeightAndAnEmbedding) {
   ASSERT_EQ(model.sparse_inputs().size(), 1U);
   EXPECT_EQ(model.sparse_inputs()[0].dim, 5U);
   std::vector<std::string> names;
-  for (auto const& part : model.dense_parts()) names.push_back(part.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"linear.w", "linear.b", "fc0.w", "fc0.b", "fc1.w", "fc1.b"}));
+  for (auto const& part : model.dense_parts()) names.push_back(concat(part.name, ' ', shape_text(part.extents())));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"linear.w 2", "linear.b 1", "fc0.w 14x5", "fc0.b 5", "fc1.w 5x1", "fc1.b 1"}));
 }
 
 TEST(DeepFm, GradientsAgreeWithFiniteDifferences) {

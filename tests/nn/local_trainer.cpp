@@ -6,6 +6,7 @@
 #include <bitset>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include <prdist/data/counter_random.hpp>
@@ -15,6 +16,7 @@
 #include <prdist/table/dense_table.hpp>
 
 #include "../optim/every_optimizer.hpp"
+#include "../support/thrown.hpp"
 #include "allocation_count.hpp"
 
 using namespace prdist;
@@ -53,6 +55,19 @@ TEST(LocalTrainer, BeginsAsServersBegin) {
     first += part.size;
   }
   EXPECT_EQ(first, trainer.dense().size());
+}
+
+TEST(LocalTrainer, AStepWithoutAFiniteLossChangesNothing) {
+  LocalTrainer trainer(nn::LogisticRegression{}, Sgd{}, Sgd{}, 1);
+  Planted const planted;
+  trainer.step(planted.batch(PlantedSet::train, 0, 10));
+  std::vector<float> const before(trainer.dense().begin(), trainer.dense().end());
+  auto batch = planted.batch(PlantedSet::train, 10, 10);
+  batch.dense[3] = std::numeric_limits<float>::quiet_NaN();
+  auto const error = test::thrown([&] { trainer.step(batch); });
+  EXPECT_EQ(error.code(), Errc::job_diverged);
+  EXPECT_TRUE(test::holds(error.what(), "this process, step 2: the loss is "));
+  EXPECT_TRUE(std::ranges::equal(trainer.dense(), before));
 }
 
 TEST(LocalTrainer, AStepFollowsTheGradientOfTheMeanLoss) {

@@ -25,6 +25,7 @@ TEST(LogisticRegression, BeginsAtAHalf) {
   nn::LogisticRegression const model;
   EXPECT_EQ(model.sparse_inputs()[0].init, Initializer::zeros());
   for (auto const& part : model.dense_parts()) EXPECT_EQ(part.init, Initializer::zeros());
+  EXPECT_EQ(model.dense_parts()[0].extents(), std::vector<std::size_t>{13});
 }
 
 TEST(LogisticRegression, WhatDoesNotFitIsAnError) {

@@ -27,7 +27,9 @@ TEST(Mlp, NamesItsPartsInTheOrderOfItsParameters) {
   EXPECT_EQ(names, (std::vector<std::string>{"deep0.w", "deep0.b", "deep1.w", "deep1.b", "deep2.w", "deep2.b"}));
   EXPECT_EQ(parts[2].size, 12U);
   EXPECT_EQ(parts[2].init, Initializer::xavier(4, 3));
+  EXPECT_EQ(parts[2].shape, (std::vector<std::size_t>{4, 3}));
   EXPECT_EQ(parts[3].init, Initializer::zeros());
+  EXPECT_EQ(parts[3].extents(), std::vector<std::size_t>{3});
   EXPECT_EQ(sum, shape.size());
 }
 

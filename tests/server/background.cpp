@@ -22,16 +22,18 @@ TEST(Background, TellsHowFarItIsAndThenItsResult) {
   Background background;
   EXPECT_TRUE(background.state().done);
   Gate half, go_on;
-  background.start("work", [&](std::atomic<std::uint64_t>& rows) {
-    rows = 7;
+  background.start("work", [&](WorkProgress& progress) {
+    progress.rows = 7;
+    progress.waits_for_disk = true;
     half.open();
     EXPECT_TRUE(go_on.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
-    rows = 9;
+    progress.rows = 9;
     return std::string("{}");
   });
   ASSERT_TRUE(half.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
   EXPECT_FALSE(background.state().done);
   EXPECT_EQ(background.state().rows, 7U);
+  EXPECT_TRUE(background.state().waits_for_disk);
   EXPECT_STREQ(test::thrown([&] { background.start("more", [](auto&) { return std::string(); }); }).what(),
                "prdist[job.state] more while work is under way: wait for its end");
   go_on.open();

@@ -48,6 +48,20 @@ TEST(BlockQueue, AsksForAPauseBeforeItHoldsAnybodyUp) {
   EXPECT_TRUE(queue.ready());
 }
 
+TEST(BlockQueue, WhateverTheOneWhoEmptiesItThrowsReachesTheOthers) {
+  BlockQueue queue(8, 16);
+  queue.put(block(1));
+  std::string said;
+  std::thread waiting([&] {
+    said = test::thrown([&] {
+             for (;;) queue.put(block(1));
+           }).what();
+  });
+  EXPECT_THROW(queue.drain([](RowBlock const&) { throw std::bad_alloc(); }), std::bad_alloc);
+  waiting.join();
+  EXPECT_EQ(said, "prdist[internal.error] std::bad_alloc");
+}
+
 TEST(BlockQueue, AFailureReachesBothEnds) {
   auto const queue = std::make_shared<BlockQueue>(8, 16);
   QueueSink sink(queue);

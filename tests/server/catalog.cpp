@@ -44,6 +44,19 @@ TEST(Catalog, KnowsTheRangesOfEachServer) {
   EXPECT_EQ(ranges, range_count(100000));
 }
 
+TEST(Catalog, KnowsToWhichPartAFloatBelongs) {
+  Placement const placement(3);
+  DenseSpec const spec{.name = "d", .parts = {{"a", range_floats + 7, {}}, {"b", 3 * range_floats, {}}, {"c", 9, {}}}};
+  std::map<std::string, std::size_t> counted;
+  for (std::size_t server = 0; server < 3; ++server) {
+    Catalog catalog;
+    ASSERT_TRUE(catalog.add(spec, placement, server));
+    auto const info = catalog.find(table_id("d"));
+    for (std::size_t at = 0; at < info->starts.back(); ++at) ++counted[info->part_at(at)];
+  }
+  EXPECT_EQ(counted, (std::map<std::string, std::size_t>{{"a", range_floats + 7}, {"b", 3 * range_floats}, {"c", 9}}));
+}
+
 TEST(Catalog, SaysWhetherAnyTableGathers) {
   Catalog catalog;
   Placement const placement(1);

@@ -69,39 +69,6 @@ struct OneServer {
 
 SparseSpec const spec{.name = "t", .dim = 2, .optimizer = Adagrad{}};
 
-Command push(std::vector<Key> const& keys, std::vector<float> const& gradients) {
-  return PushRows{table_id("t"), 0, 1, true, 0, keys, gradients, nullptr};
-}
-
-TEST(Saving, WritesItsShardsAndLoadsThemBack) {
-  TempDir const dir;
-  std::vector<Key> keys(1000);
-  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i * 7919;
-  std::vector<float> const gradients(keys.size() * 2, 1);
-  PendingCheckpoint pending(dir.path().native(), 0, "test");
-  Manifest manifest{.servers = 2, .tables = {{.spec = spec}}};
-  std::size_t saved = 0;
-  for (std::uint32_t index = 0; index < 2; ++index) {
-    OneServer server(index);
-    server.declare(spec);
-    server.apply(push(keys, gradients));
-    saved += server.rows("t");
-    bool marked = false;
-    Gate gate;
-    server.saving.cut(pending.path(), CutKind::full, [&](Error const* error) {
-      marked = error == nullptr;
-      gate.open();
-    });
-    ASSERT_TRUE(gate.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
-    EXPECT_TRUE(marked);
-    EXPECT_FALSE(server.wait().result.empty());
-    PartReader const part(concat(pending.path(), '/', part_name(index)));
-    EXPECT_EQ(part.rows(), server.rows("t"));
-    manifest.parts.clear();
-  }
-  EXPECT_EQ(saved, keys.size());
-}
-
 /// All servers of a job, told the same.
 class Servers {
  public:
@@ -133,11 +100,11 @@ class Servers {
     Manifest manifest{.servers = static_cast<std::uint32_t>(all_.size()), .base = base, .tables = {{.spec = table_}}};
     for (auto& server : all_) {
       Gate marked;
-      server->saving.cut(pending.path(), base ? CutKind::changed : CutKind::full, [&](Error const*) { marked.open(); });
+      server->saving.cut(pending.path(), base ? pass_name(base->pass) : "", [&](Error const*) { marked.open(); });
       EXPECT_TRUE(marked.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
       add_part(manifest, part_from_json(server->wait().result, "server"));
       Gate kept;
-      server->saving.keep_cut([&](Error const*) { kept.open(); });
+      server->saving.keep_cut(pending.path(), pass_name(pass), [&](Error const*) { kept.open(); });
       EXPECT_TRUE(kept.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
     }
     return pending.commit(std::move(manifest));
@@ -183,6 +150,34 @@ SparseSpec half_rows(Admission::Kind kind) {
           .apply = ApplyRule::gather,
           .precision = Precision::bf16,
           .admission = {.kind = kind, .pushes = 3, .capacity = 2000}};
+}
+
+TEST(Saving, WritesItsShardsAndLoadsThemBack) {
+  TempDir const dir;
+  SparseSpec const table{.name = "t", .dim = 2, .optimizer = Adagrad{}, .init = Initializer::uniform(-1, 1)};
+  Servers two(2, table), same(2, table), three(3, table);
+  two.train(0, 6);
+  auto const saved = two.save(dir.path().native(), 0);
+  auto const [weights, rows] = two.weights();
+  EXPECT_GT(rows, 100U);
+  std::uint64_t written = 0;
+  for (auto const& part : saved.manifest.parts) {
+    PartReader const reader(saved.part_path(part));
+    EXPECT_GT(reader.rows(), 0U);
+    written += reader.rows();
+  }
+  EXPECT_EQ(saved.manifest.parts.size(), 2U);
+  EXPECT_EQ(written, rows);
+  for (auto* const servers : {&same, &three}) {
+    EXPECT_NE(servers->weights().first, weights);
+    EXPECT_EQ(servers->load(saved.path), "");
+    EXPECT_EQ(servers->weights(), std::pair(weights, rows));
+    // With their state: they go on as the others do.
+    servers->train(6, 8);
+  }
+  two.train(6, 8);
+  EXPECT_EQ(same.weights(), two.weights());
+  EXPECT_EQ(three.weights(), two.weights());
 }
 
 TEST(Saving, ChangesAndAllThatIsNoRowGoOnOnOtherServers) {
@@ -247,18 +242,58 @@ TEST(Saving, AnotherRuleOfAdmissionIsToldAndCountsAnew) {
   auto const saved = counted.save(dir.path().native(), 0);
   CaughtLog const log;
   EXPECT_EQ(bloom.load(saved.path), "");
-  ASSERT_EQ(log.lines.size(), 1U);
-  EXPECT_EQ(log.lines[0], "server 0: table 'half' admits keys by another rule than in " + saved.path +
-                              ": what is known of keys without a row begins anew");
+  ASSERT_EQ(log.lines().size(), 1U);
+  EXPECT_EQ(log.lines()[0], "server 0: table 'half' admits keys by another rule than in " + saved.path +
+                                ": what is known of keys without a row begins anew");
   bloom.train(2, 4);
   EXPECT_EQ(bloom.weights().second, 0U) << "two pushes are not three";
 }
 
 TEST(Saving, AFolderThatIsNotThereIsNamedAtOnce) {
   OneServer server(0);
-  auto const error = thrown([&] { server.saving.cut("/nonexistent/folder", CutKind::full, [](Error const*) {}); });
+  auto const error = thrown([&] { server.saving.cut("/nonexistent/folder", "", [](Error const*) {}); });
   EXPECT_EQ(error.code(), Errc::checkpoint_file);
   EXPECT_TRUE(holds(error.what(), "/nonexistent/folder/part-000"));
+}
+
+TEST(Saving, WhatHasChangedIsToldOnlySinceTheCutThatWasKeptLast) {
+  TempDir const dir;
+  auto const path = dir.path().native();
+  OneServer server(0);
+  server.declare(spec);
+  auto const cut = [&](std::string const& since) {
+    Gate marked;
+    server.saving.cut(path, since, [&](Error const*) { marked.open(); });
+    EXPECT_TRUE(marked.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
+    EXPECT_FALSE(server.wait().failed);
+  };
+  auto const keep = [&](std::string const& folder, std::string const& name) {
+    Gate kept;
+    server.saving.keep_cut(folder, name, [&](Error const*) { kept.open(); });
+    EXPECT_TRUE(kept.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
+  };
+  EXPECT_EQ(server.saving.kept_cut(), "");
+  EXPECT_EQ(thrown([&] { cut("first"); }).what(),
+            std::string("prdist[job.state] what has changed since 'first' is asked for, and the cut that was kept last "
+                        "is '': ask for all rows"));
+  cut("");
+  EXPECT_EQ(thrown([&] { keep("elsewhere", "first"); }).what(),
+            concat("prdist[job.state] the cut for elsewhere is to be kept, and the last one was for '", path, "'"));
+  EXPECT_EQ(server.saving.kept_cut(), "");
+  keep(path, "first");
+  EXPECT_EQ(server.saving.kept_cut(), "first");
+  EXPECT_EQ(thrown([&] { keep(path, "again"); }).code(), Errc::job_state) << "it is kept already";
+  cut("first");  // its checkpoint is not completed: the one before is still the last
+  EXPECT_EQ(server.saving.kept_cut(), "first");
+  EXPECT_EQ(thrown([&] { cut("second"); }).code(), Errc::job_state);
+  cut("first");
+  keep(path, "second");
+  EXPECT_EQ(thrown([&] { cut("first"); }).code(), Errc::job_state);
+  cut("second");
+  server.saving.load("/nonexistent/pass-00000");
+  EXPECT_TRUE(server.wait().failed);
+  EXPECT_EQ(server.saving.kept_cut(), "") << "nobody knows what the rows are now";
+  EXPECT_EQ(thrown([&] { keep(path, "third"); }).code(), Errc::job_state);
 }
 
 TEST(Saving, WhatCannotBeLoadedIsToldInItsState) {

@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <limits>
+
 #include <prdist/transport/memory.hpp>
 #include <prdist/wire/hello.hpp>
 
+#include "../support/caught_log.hpp"
 #include "../support/recorder.hpp"
 #include "../support/still_runtime.hpp"
 
@@ -189,13 +193,12 @@ TEST_F(ServerByHand, AStepThatIsNotCompleteIsExplainedBeforeTheSenderGivesUp) {
 }
 
 TEST_F(ServerByHand, WhatAStrangerSaidIsInTheLog) {
-  std::vector<std::string> lines;
-  set_log([&](Level, std::string_view line) { lines.emplace_back(line); });
+  CaughtLog const log;
   auto const sink = server->accept(connect().connection);
   sink->on_close(Error(Errc::transport_closed, "a probe that came and went"));
-  EXPECT_TRUE(lines.empty());
+  EXPECT_TRUE(log.lines().empty());
   sink->on_close(Error(Errc::wire_version, "the peer speaks version 2"));
-  set_log(detail::log_to_stderr);
+  auto const lines = log.lines();
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_TRUE(holds(lines[0], "server 0: the peer at ")) << lines[0];
   EXPECT_TRUE(holds(lines[0], "prdist[wire.version] the peer speaks version 2")) << lines[0];
@@ -219,6 +222,18 @@ TEST_F(ServerByHand, DoesNotWaitForAConnectionThatStaysOpenAfterTheGoodbye) {
   EXPECT_EQ(ask(one, of(Kind::leave)), "");
   runtime.advance(std::chrono::seconds(6));
   EXPECT_EQ(server->wait(), 0);
+}
+
+// By the contract only finished training is 0, for servers as for trainers, whoever of the job was asked to stop.
+TEST_F(ServerByHand, TrainersThatLeaveBeforeTheWorkIsFinishedAre143) {
+  auto const zero = trainer(0);
+  auto const one = trainer(1);
+  auto early = of(Kind::leave);
+  early.flags = flag_stop;
+  EXPECT_EQ(ask(zero, of(Kind::leave)), "");
+  EXPECT_EQ(ask(one, early), "");
+  runtime.advance(std::chrono::seconds(6));
+  EXPECT_EQ(server->wait(), 143);
 }
 
 TEST_F(ServerByHand, GivesUpWhenTrainersNeverCome) {
@@ -344,6 +359,37 @@ TEST_F(ServerByHand, DropsOrRefusesWhatIsTooStale) {
     server->page("/v1/tables", [&](Page answer) { page = std::move(answer); });
     EXPECT_TRUE(holds(page.json, R"("pushes":2,"staleness":{"mean":5E-1,"max":1,"dropped":1)")) << page.json;
   }
+  EXPECT_FALSE(peer.sink->closed());
+}
+
+TEST_F(ServerByHand, RefusesGradientsThatAreNoNumbersAndAppliesNothing) {
+  auto const peer = trainer(0);
+  ASSERT_EQ(declare(peer, SparseSpec{.name = "t", .dim = 2}), "");
+  ASSERT_EQ(declare(peer, DenseSpec{.name = "d", .parts = {{"w", 3, {}}, {"b", 1, {}}}}), "");
+  auto const bytes = [](auto const& values) {
+    return std::string(reinterpret_cast<char const*>(values.data()), values.size() * sizeof values[0]);
+  };
+  auto const infinite = std::numeric_limits<float>::infinity();
+  constexpr auto way_out =
+      ": take a smaller learning rate, look at the data for numbers that are far too large, and go on from the last "
+      "checkpoint";
+  auto push = of(Kind::push_rows, "t", 2);
+  push.flags = flag_last;
+  auto const keys = bytes(std::array<Key, 2>{7, 4815});
+  EXPECT_EQ(ask(peer, push, keys + bytes(std::array{1.0F, 1.0F, 1.0F, infinite})),
+            concat("prdist[job.diverged] server 0: a push of trainer 0 to table 't' has the gradient inf for key 4815 "
+                   "and was not applied",
+                   way_out));
+  ASSERT_EQ(ask(peer, of(Kind::pull_rows, "t", 2), keys), "");
+  EXPECT_EQ(as_text(peer.sink->frames().back().payload), std::string(16, 0)) << "key 7 is as it was, too";
+  auto dense = of(Kind::push_dense, "d", 1);
+  dense.flags = flag_last;
+  EXPECT_EQ(ask(peer, dense, bytes(std::array{1.0F, 1.0F, 1.0F, std::numeric_limits<float>::quiet_NaN()})),
+            concat("prdist[job.diverged] server 0: a push of trainer 0 to table 'd' has the gradient nan in part 'b' "
+                   "and was not applied",
+                   way_out));
+  ASSERT_EQ(ask(peer, of(Kind::pull_dense, "d", 1)), "");
+  EXPECT_EQ(as_text(peer.sink->frames().back().payload), std::string(16, 0));
   EXPECT_FALSE(peer.sink->closed());
 }
 

@@ -4,7 +4,9 @@
 
 #include <string>
 #include <type_traits>
+#include <vector>
 
+#include "../support/caught_log.hpp"
 #include "../support/thrown.hpp"
 
 using namespace prdist;
@@ -27,6 +29,16 @@ TEST(StrategyByName, EachTakesItsNumbers) {
   EXPECT_EQ(with_strategy("async", numbers, sum), 56U);
   EXPECT_EQ(with_strategy("ssp", numbers, sum), 7U);
   EXPECT_EQ(with_strategy("geo", numbers, sum), 8U);
+}
+
+TEST(StrategyByName, MoreToMergeThanTheQueueHoldsIsTold) {
+  CaughtLog const log;
+  with_strategy("async", {.send_queue_size = 4, .max_merge_var_num = 5}, [](auto) {});
+  EXPECT_TRUE(log.lines().empty());
+  with_strategy("async", {.max_merge_var_num = 20}, [](auto) {});
+  EXPECT_EQ(log.lines(),
+            std::vector<std::string>{"strategy 'async': max_merge_var_num is 20, and with a send_queue_size "
+                                     "of 2 at most 3 gradients leave as one: give a larger queue"});
 }
 
 TEST(StrategyByName, AnUnknownNameIsAnsweredWithTheKnownOnes) {

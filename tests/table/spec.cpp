@@ -35,6 +35,10 @@ TEST(Spec, EveryFieldCountsInAComparison) {
   changed.parts[0].size = 11;
   EXPECT_NE(dense, changed);
   changed = dense;
+  changed = dense;
+  changed.parts[0].shape = {2, 5};
+  EXPECT_NE(changed, dense);
+  changed = dense;
   changed.parts[0].name = "v";
   EXPECT_NE(dense, changed);
 }

@@ -103,7 +103,9 @@ AnySpec any_spec(Random& random) {
   }
   DenseSpec spec{.name = any_name(random)};
   for (auto left = 1 + random.below(5); left > 0; --left) {
-    spec.parts.push_back({concat(left, any_name(random)), 1 + random.below(1000000), any_initializer(random)});
+    auto const rows = 1 + random.below(1000), columns = 1 + random.below(1000);
+    spec.parts.push_back({concat(left, any_name(random)), rows * columns, any_initializer(random)});
+    if (random.below(2) == 0) spec.parts.back().shape = {rows, columns};
   }
   spec.optimizer = any_optimizer(random);
   spec.apply = apply;
@@ -181,7 +183,8 @@ TEST(SpecJson, PoliciesComeBackAndDiffer) {
             R"(precision is "fp32" here and "fp16" on the server)");
   EXPECT_EQ(with([](auto& it) { it.eviction = Eviction::lru; }), R"(eviction is "none" here and "lru" on the server)");
   EXPECT_TRUE(holds(with([](auto& it) { it.admission = Admission::after(4); }), R"(admission is {"kind":"all")"));
-  EXPECT_TRUE(holds(with([](auto& it) { it.statistics.kept = true; }), "statistics.kept is false here and true on the server"));
+  EXPECT_TRUE(
+      holds(with([](auto& it) { it.statistics.kept = true; }), "statistics.kept is false here and true on the server"));
 }
 
 TEST(SpecJson, APolicyThatIsWrongIsNamedWithItsTable) {
@@ -302,6 +305,9 @@ TEST(SpecJson, AFieldThatIsWrongIsNamedWithItsTable) {
            {dense(), R"("size":100)", R"("size":-1)", "table 'tower'.parts.size is not a number in range"},
            {dense(), R"("kind":"normal")", R"("kind":"odd")",
             "table 'tower'.parts.init.kind 'odd' is not constant, uniform or normal"},
+           {dense(), R"("size":100)", R"("size":100,"shape":"10x10")", "table 'tower'.parts.shape is not a list"},
+           {dense(), R"("size":100)", R"("size":100,"shape":[10,-10])",
+            "table 'tower'.parts.shape has something that is not a number in range"},
        }) {
     auto const error = error_of(edited(spec, from, to));
     EXPECT_EQ(error.code(), Errc::wire_message) << to;
@@ -420,7 +426,7 @@ TEST(SpecJson, CheckNamesTheTableAndWhatIsWrong) {
   EXPECT_TRUE(holds(sparse_with([](auto& it) { it.init = Initializer::uniform(-3e38F, 3e38F); }),
                     "a number of its initializer is not finite"));
   EXPECT_EQ(sparse_with([](auto& it) { it.name = "a\nb\xff"; }),
-            "table 'a.b.': its name has control characters or is not UTF-8: rename it");
+            R"(table 'a\nb\xff': its name has control characters or is not UTF-8: rename it)");
   EXPECT_EQ(dense_with([](auto& it) { it.parts[0].name = ""; }),
             "table 'tower': part '': its name has 0 characters, between 1 and 256 are allowed");
   EXPECT_EQ(dense_with([](auto& it) { it.parts[1].name = "w"; }), "table 'tower': two parts have the name 'w'");
@@ -430,6 +436,16 @@ TEST(SpecJson, CheckNamesTheTableAndWhatIsWrong) {
             "table 'tower': 65537 parts, at most 65536 are allowed");
   auto const too_large = "table 'tower': part 'b' makes it larger than 68719476736 floats";
   EXPECT_EQ(dense_with([](auto& it) { it.parts[1].size = std::size_t{1} << 36; }), too_large);
+  EXPECT_EQ(dense_with([](auto& it) {
+              it.parts[0].shape = {10, 11};
+            }),
+            "table 'tower': part 'w': shape 10x11 has 110 elements and the part 100");
+  EXPECT_EQ(dense_with([](auto& it) {
+              it.parts[0].shape = {1UL << 40, 1UL << 40};
+            }),
+            "table 'tower': part 'w': shape 1099511627776x1099511627776 is larger than 68719476736 floats");
+  EXPECT_EQ(dense_with([](auto& it) { it.parts[0].shape.assign(33, 1); }),
+            "table 'tower': part 'w': its shape has 33 extents, at most 32 are allowed");
   // A size that makes the sum wrap around.
   EXPECT_EQ(dense_with([](auto& it) { it.parts[1].size = std::numeric_limits<std::size_t>::max() - 99; }), too_large);
 }
@@ -490,6 +506,17 @@ TEST(SpecJson, DifferenceSaysWhatIsDifferentOnBothSides) {
   EXPECT_TRUE(holds(difference(dense(), with(dense(), [](auto& it) { it.parts[1].size = 11; })), "parts is ["));
 }
 
+TEST(SpecJson, AShapeTravelsAndADeclarationWithoutOneIsWhatItWas) {
+  EXPECT_FALSE(holds(to_json(dense()), "shape"));
+  auto shaped = dense();
+  shaped.parts[0].shape = {20, 5};
+  EXPECT_TRUE(holds(to_json(shaped), R"("shape":[20,5])"));
+  EXPECT_EQ(spec_from_json(to_json(shaped)).value(), AnySpec(shaped));
+  EXPECT_EQ(shaped.parts[0].extents(), (std::vector<std::size_t>{20, 5}));
+  EXPECT_EQ(shaped.parts[1].extents(), std::vector<std::size_t>{10});
+  EXPECT_TRUE(holds(difference(shaped, dense()), R"("shape":[20,5])"));
+}
+
 TEST(SpecJson, ABoundOfStalenessTravelsAndNoBoundTakesNoRoom) {
   EXPECT_FALSE(holds(to_json(sparse()), "stale"));
   auto bounded = sparse();
@@ -513,4 +540,33 @@ TEST(SpecJson, ATableThatAddsHasNoOtherRule) {
   adds.optimizer = adding;
   EXPECT_TRUE(check(adds));
   EXPECT_EQ(spec_from_json(to_json(adds)).value(), AnySpec(adds));
+}
+
+TEST(SpecJson, ATableThatAddsSaysByWhichRuleItsTrainersLearn) {
+  auto adds = sparse();
+  adds.apply = ApplyRule::add;
+  adds.optimizer = adding;
+  auto silent = adds;
+  adds.learned_by = Optimizer{Adam{.rate = 0.5F}, Bounds{-1, 1}, Schedule::cosine(10)};
+  EXPECT_EQ(spec_from_json(to_json(adds)).value(), AnySpec(adds));
+  auto whole = dense();
+  whole.apply = ApplyRule::add;
+  whole.optimizer = adding;
+  whole.learned_by = Optimizer{Adagrad{.rate = 0.5F}};
+  EXPECT_EQ(spec_from_json(to_json(whole)).value(), AnySpec(whole));
+  auto other = adds;
+  other.learned_by->bounds.high = 2;
+  EXPECT_EQ(difference(adds, other), "learned_by.bounds.high is 1E0 here and 2E0 on the server");
+  EXPECT_TRUE(holds(difference(silent, adds), "learned_by is absent here and {\"name\":\"adam\""));
+
+  adds.learned_by = Adam{.beta1 = 2};
+  EXPECT_STREQ(check(adds).error().what(),
+               "prdist[table.shape] table 'embedding': of its optimizer, beta1 is 2: it must be from 0 to below 1");
+  whole.learned_by = Ftrl{};
+  EXPECT_STREQ(check(whole).error().what(),
+               "prdist[table.shape] table 'tower': ftrl computes weights from its own state, so a trainer would undo "
+               "what others add (geo): take another optimizer, such as adagrad, or another strategy");
+  whole.apply = ApplyRule::immediate;
+  EXPECT_STREQ(check(whole).error().what(),
+               "prdist[table.shape] table 'tower': it is applied by servers (immediate) and has learned_by, too");
 }

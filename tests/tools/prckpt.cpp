@@ -61,6 +61,9 @@ TEST(Prckpt, VerifyReadsEveryBlockAndNamesTheDamagedOnes) {
   expect(ran, 78, ckpt + "/pass-00002: 1 parts, 1 blocks, 1 rows, 0.0 MiB, all good\n");
   std::filesystem::remove(ckpt + "/pass-00002/part-000");
   expect(prckpt("verify " + ckpt + "/pass-00002"), 78, "/pass-00002/part-000, cannot be opened");
+  ASSERT_EQ(::mkfifo((ckpt + "/pass-00002/part-000").c_str(), 0600), 0);
+  expect(prckpt("verify " + ckpt), 78, "/pass-00002/part-000, is a FIFO and not a file: check the path");
+  expect(prckpt("list " + ckpt), 0, "/pass-00002/part-000, is a FIFO and not a file: check the path");
 }
 
 TEST(Prckpt, ShowsATableAndARow) {
@@ -104,7 +107,7 @@ TEST(Prckpt, BringsTablesFromPaddleAndBack) {
                 "/named --variable fc0.b_0=h.b:2 --variable fc0.w_0=h.w:5x2 "
                 "--variable fc_out.b_0=-:2 --variable fc_out.w_0=o.w:2x2:classes"),
          0, "tables embedding, dense, 41 rows");
-  expect(prckpt("show " + at + "/named --table dense"), 0, "  o.w (2): 1 1\n");
+  expect(prckpt("show " + at + "/named --table dense"), 0, "  o.w (2x1): 1 1\n");
   // The sparse table alone, for a job with geo, another precision, other rules.
   expect(prckpt("from-paddle " + at + "/tables " + at + "/geo --no-dense --strategy geo"), 0, "starts anew");
   expect(prckpt("show " + at + "/geo --key 8"), 0, "\"apply\":\"add\"");
@@ -158,6 +161,8 @@ TEST(Prckpt, HelpHasExamplesFirstAndWrongUsageEndsWith64) {
   for (auto const* const wrong : {"", "list", "show x --key -5", "paint x", "from-paddle a b --shards 4"}) {
     EXPECT_EQ(prckpt(wrong).code, 64) << wrong;
   }
+  expect(prckpt("lst ckpt"), 64, "'lst' is no command of prckpt: did you mean 'prckpt list'?\n");
+  expect(prckpt("paint x"), 64, "'paint' is no command of prckpt: prckpt --help lists them\n");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <prdist/core/stop_signal.hpp>
 #include <prdist/transport/memory.hpp>
 #include <prdist/wire/hello.hpp>
+#include <prdist/wire/work_state.hpp>
 
 #include <functional>
 
@@ -64,11 +65,12 @@ class ClientByHand : public ::testing::Test {
   std::vector<Key> keys = {1, 2, 3, 4, 5, 6, 7, 8};
   std::vector<float> rows = std::vector<float>(8);
 
-  void connect(std::size_t servers, Duration deadline) {
+  void connect(std::size_t servers, Duration deadline, Duration wait_for_disk = std::chrono::minutes(10)) {
     ClientOptions options;
     options.servers.assign({{"s", 1}, {"s", 2}});
     options.servers.resize(servers);
     options.deadline = deadline;
+    options.wait_for_disk = wait_for_disk;
     client.emplace(
         runtime,
         [this](Endpoint const& endpoint, std::shared_ptr<FrameSink> sink, Duration timeout) {
@@ -105,6 +107,38 @@ TEST_F(ClientByHand, AServerThatDoesNotAnswerIsNamedAtTheDeadline) {
   // The connection cannot be trusted any more: later calls fail at once, not at their deadline.
   auto const again = pull_error();
   EXPECT_TRUE(holds(again, "worker 0 -> server 0")) << again;
+}
+
+TEST_F(ClientByHand, ADiskThatIsSlowerThanACallMayBeIsWaitedFor) {
+  auto const work = [&](bool waits_for_disk, int looks) {
+    return [waits_for_disk, looks, seen = 0](Connection& connection, Header const& header,
+                                             std::vector<std::byte> const&) mutable {
+      WorkState state{"server 0: its part", ++seen > looks, 7};
+      state.waits_for_disk = waits_for_disk && !state.done;
+      if (state.done) state.result = "{}";
+      auto const text = to_json(state);
+      auto const bytes = std::as_bytes(std::span(text));
+      FakeServer::reply(connection, header, {bytes.begin(), bytes.end()});
+    };
+  };
+  auto const said = [&] {
+    try {
+      return client->wait_for_work().at(0);
+    } catch (Error const& error) {
+      return std::string(error.what());
+    }
+  };
+  // Ten looks take most of a second: longer than the deadline, and not nearly as long as the disk may take.
+  connect(1, std::chrono::milliseconds(100));
+  zero.rule = work(true, 10);
+  EXPECT_EQ(said(), "{}");
+  zero.rule = work(false, 10);
+  EXPECT_TRUE(holds(said(), "prdist[job.deadline] server 0: its part has not moved for 0.1 s, at 7 rows"));
+  connect(1, std::chrono::milliseconds(100), std::chrono::milliseconds(200));
+  zero.rule = work(true, 1000);
+  EXPECT_EQ(said(),
+            "prdist[job.deadline] server 0: its part, the disk has not taken its 7 rows within 0.2 s: look at the "
+            "server's disk and log; a longer PRDIST_WAIT_DISK waits longer");
 }
 
 TEST_F(ClientByHand, AnAnswerOfAnotherSizeEndsTheConnection) {

@@ -103,10 +103,10 @@ TEST(Frame, EveryFlippedBitIsRefused) {
 TEST(Frame, SaysWhatIsWrong) {
   auto bytes = encode(some_header());
   std::memcpy(bytes.data(), "GET /healthz\r\n\r\n", 16);
-  EXPECT_STREQ(
-      decode(bytes, no_limit).error().what(),
-      "prdist[wire.not_prdist] the peer sent 'GET /healthz....' where a frame begins: it does not speak this protocol "
-      "(is the port right?)");
+  EXPECT_STREQ(decode(bytes, no_limit).error().what(),
+               "prdist[wire.not_prdist] the peer sent 'GET /healthz\\r\\n\\r\\n' where a frame begins: it does not "
+               "speak this protocol "
+               "(is the port right?)");
   EXPECT_STREQ(
       decode(forged([](Header& it) { it.version = 2; }), no_limit).error().what(),
       "prdist[wire.version] the peer speaks version 2 of the wire, this program version 1: build both from one "

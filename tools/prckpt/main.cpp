@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // prckpt: looks into checkpoints, and brings them from and to Paddle. Here are its flags.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include <prdist/core/error.hpp>
+#include <prdist/core/suggest.hpp>
 #include <prdist/core/text.hpp>
 #include <prdist/version.hpp>
 
@@ -30,6 +33,18 @@ constexpr char const* examples =
     "  prckpt from-v2 output/pass-00012 ckpt --embedding _emb.w0=embedding:16 --variable _fc.w0=fc0.w:416x64\n"
     "  prckpt to-v2 ckpt output/pass-00013\n\n"
     "Where a checkpoint is asked for, a folder of checkpoints means the newest complete one.";
+
+/// Empty when `word` is a command or a flag; otherwise what is wrong with it.
+std::string misspelt_command(CLI::App const& app, std::string const& word) {
+  std::vector<std::string> known;
+  for (auto const* const command : app.get_subcommands([](CLI::App const*) { return true; })) {
+    known.push_back(command->get_name());
+  }
+  if (word.starts_with('-') || std::ranges::find(known, word) != known.end()) return {};
+  auto const meant = did_you_mean(word, known);
+  return concat("'", word, "' is no command of prckpt: ",
+                meant.empty() ? std::string("prckpt --help lists them") : concat("did you mean 'prckpt ", meant, "'?"));
+}
 
 }  // namespace
 
@@ -131,6 +146,10 @@ int main(int argc, char** argv) {
   to_v2_command->add_option("--embedding", s.embeddings, "PARAMETER=TABLE; without it, the table's name");
   to_v2_command->add_option("--variable", s.variables, "PARAMETER=PART:ROWSxCOLUMNS; without it, the part's name");
   to_v2_command->add_option("--rows", s.rows, "Rows of an embedding; up to the largest key")->check(whole);
+  if (auto const slip = argc > 1 ? misspelt_command(app, argv[1]) : std::string(); !slip.empty()) {
+    std::fprintf(stderr, "%s\n", slip.c_str());
+    return usage_error;
+  }
   try {
     app.parse(argc, argv);
   } catch (CLI::ParseError const& error) {

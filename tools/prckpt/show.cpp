@@ -82,7 +82,8 @@ int show(Settings const& settings) {
     auto const weights = read_dense(rows, *spec).columns[0];
     std::size_t at = 0;
     for (auto const& part : spec->parts) {
-      say(concat("  ", part.name, " (", part.size, "):", joined(std::span(weights).subspan(at, part.size), 6)));
+      say(concat("  ", part.name, " (", shape_text(part.extents()),
+                 "):", joined(std::span(weights).subspan(at, part.size), 6)));
       at += part.size;
     }
   }

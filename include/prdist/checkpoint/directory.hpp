@@ -63,6 +63,12 @@ inline constexpr std::string_view temporary_mark = ".tmp-";
   return pass;
 }
 
+/// The last name in `path`, whether a slash stands behind it or not.
+[[nodiscard]] inline std::string_view last_name(std::string_view path) {
+  path = path.substr(0, path.find_last_not_of('/') + 1);
+  return path.substr(path.rfind('/') + 1);
+}
+
 [[nodiscard]] inline bool is_temporary(std::string_view name) {
   auto const mark = name.find(temporary_mark);
   return mark != std::string_view::npos && pass_of(name.substr(0, mark)).has_value();
@@ -97,11 +103,8 @@ inline void remove_checkpoint(std::string const& path) {
   if (failed) log(Level::warning, aside, ", cannot be removed, ", failed.message(), ": remove it by hand");
 }
 
-}  // namespace detail
-
-/// Reads `path`/done and manifest and looks at every part's size and index; rows are verified when they are read.
-/// @throws Error checkpoint.missing when it is not complete; checkpoint.damaged, checkpoint.version, checkpoint.file
-[[nodiscard]] inline Checkpoint open_checkpoint(std::string path) {
+/// What `path` says of itself, without a look at its parts. @throws Error as open_checkpoint()
+[[nodiscard]] inline Checkpoint read_manifest(std::string path) {
   std::error_code failed;
   if (!std::filesystem::exists(concat(path, "/done"), failed)) {
     throw Error(Errc::checkpoint_missing, path,
@@ -115,6 +118,17 @@ inline void remove_checkpoint(std::string const& path) {
                 " is not the one in 'done': restore the file from a copy, or load an older checkpoint");
   }
   Checkpoint checkpoint{std::move(path), std::move(id), manifest_from_json(text, file)};
+  // Under another number it would be taken for older or newer than it is, and for the base of others.
+  auto const pass = checkpoint.manifest.pass;
+  if (auto const named = pass_of(last_name(checkpoint.path)); named && *named != pass) {
+    throw Error(Errc::checkpoint_damaged, checkpoint.path, ", is named ", pass_name(*named), " and its manifest says ",
+                pass_name(pass), ": give the folder its name back, or load another checkpoint");
+  }
+  return checkpoint;
+}
+
+/// @throws Error as open_checkpoint()
+inline void check_parts(Checkpoint const& checkpoint) {
   for (auto const& part : checkpoint.manifest.parts) {
     auto const reader = checkpoint.read(part);
     if (reader.bytes() != part.bytes || reader.checksum_of_all() != part.checksum || reader.server() != part.server) {
@@ -123,6 +137,15 @@ inline void remove_checkpoint(std::string const& path) {
                   ": it belongs to another checkpoint, restore the right one or load an older checkpoint");
     }
   }
+}
+
+}  // namespace detail
+
+/// Reads `path`/done and manifest and looks at every part's size and index; rows are verified when they are read.
+/// @throws Error checkpoint.missing when it is not complete; checkpoint.damaged, checkpoint.version, checkpoint.file
+[[nodiscard]] inline Checkpoint open_checkpoint(std::string path) {
+  auto checkpoint = detail::read_manifest(std::move(path));
+  detail::check_parts(checkpoint);
   return checkpoint;
 }
 
@@ -185,16 +208,23 @@ inline void verify(Checkpoint const& checkpoint) {
 }
 
 /// Removes complete checkpoints but the newest `keep` and what those build on. One that cannot be read is not counted
-/// and left as it is: somebody may want to mend it. Rows are not read here: `damaged` are those of which a load has
-/// found out. @throws Error checkpoint.file
-inline void prune(std::string const& directory, std::size_t keep, std::set<std::uint64_t> const& damaged = {}) {
+/// and left as it is, with what it builds on: somebody may want to mend it. Rows are not read here: `damaged` are the
+/// ids of those of which a load has found out; another may have its number by now. @throws Error checkpoint.file
+inline void prune(std::string const& directory, std::size_t keep, std::set<std::string> const& damaged = {}) {
   // Each is opened once, from the oldest on: a base stands before what builds on it.
   std::map<std::uint64_t, Checkpoint> complete;
+  std::vector<CheckpointBase> wanted;  // by those that are left
   for (auto const pass : passes_in(directory)) {
-    if (damaged.contains(pass)) continue;
+    std::optional<CheckpointBase> base;
     try {
-      auto checkpoint = open_checkpoint(concat(directory, '/', pass_name(pass)));
-      if (auto const& base = checkpoint.manifest.base) {
+      auto checkpoint = detail::read_manifest(concat(directory, '/', pass_name(pass)));
+      base = checkpoint.manifest.base;
+      if (damaged.contains(checkpoint.id)) {
+        if (base) wanted.push_back(*base);
+        continue;
+      }
+      detail::check_parts(checkpoint);
+      if (base) {
         auto const below = complete.find(base->pass);
         if (below == complete.end() || below->second.id != base->id || base->pass >= pass) {
           throw Error(Errc::checkpoint_missing, checkpoint.path, ", holds what changed since ", pass_name(base->pass),
@@ -204,17 +234,23 @@ inline void prune(std::string const& directory, std::size_t keep, std::set<std::
       complete.emplace(pass, std::move(checkpoint));
     } catch (Error const& error) {
       log(Level::warning, "checkpoint ", pass_name(pass), " is not counted and not removed: ", error.what());
+      if (base) wanted.push_back(*base);
     }
   }
   std::set<std::uint64_t> needed;
-  for (auto it = complete.rbegin(); it != complete.rend() && keep > 0; ++it, --keep) {
-    auto const* each = &it->second;
+  auto const need = [&](Checkpoint const* each) {
     while (needed.insert(each->manifest.pass).second && each->manifest.base) {
       each = &complete.at(each->manifest.base->pass);
     }
+  };
+  for (auto it = complete.rbegin(); it != complete.rend() && keep > 0; ++it, --keep) need(&it->second);
+  for (auto const& base : wanted) {
+    // One that was saved again since is of no use to it; one that is damaged stays anyway, with its own base.
+    if (auto const it = complete.find(base.pass); it != complete.end() && it->second.id == base.id) need(&it->second);
   }
-  for (auto const& [pass, checkpoint] : complete) {
-    if (!needed.contains(pass)) detail::remove_checkpoint(checkpoint.path);
+  // The newest first: a crash in between leaves none whose base has gone, which nobody would count, or remove.
+  for (auto it = complete.rbegin(); it != complete.rend(); ++it) {
+    if (!needed.contains(it->first)) detail::remove_checkpoint(it->second.path);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checkpoint as a model for inference in NumPy's form: every dense part under its name, and of each sparse table
-// NAME.keys (uint64) and NAME.rows (float32, one row per key). State of optimizers stays behind.
+// A checkpoint as a model for inference in NumPy's form: every dense part under its name and with its shape, and of
+// each sparse table NAME.keys (uint64) and NAME.rows (float32, one row per key). State of optimizers stays behind.
 #pragma once
 
 #include <unistd.h>
@@ -39,7 +39,7 @@ class NpzExport {
  private:
   /// Keys come with their rows but have an array of their own: they wait in a file, for memory may not hold them.
   void add(SparseSpec const& spec) {
-    auto const spool = path_ + ".keys.tmp";
+    auto const spool = make_file_beside(path_);
     OutputFile keys(spool);
     InputFile const back(spool);
     ::unlink(spool.c_str());  // it lives as long as it is open, and no longer
@@ -71,7 +71,7 @@ class NpzExport {
     for (auto const& part : spec.parts) {
       // Two dense tables may have parts of one name.
       auto const name = names_.insert(part.name).second ? part.name : concat(spec.name, '.', part.name);
-      out_.add<float>(name, std::span(values).subspan(first, part.size), {part.size});
+      out_.add<float>(name, std::span(values).subspan(first, part.size), part.extents());
       first += part.size;
     }
   }

@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -24,6 +23,7 @@
 
 #include <prdist/core/descriptor.hpp>
 #include <prdist/core/error.hpp>
+#include <prdist/core/regular_file.hpp>
 #include <prdist/core/types.hpp>
 
 namespace prdist {
@@ -98,7 +98,7 @@ class OutputFile {
 
   /// Waits until all of it is on the disk; nothing can be written afterwards. @throws Error checkpoint.file
   void close() {
-    // Pipes and devices cannot be synced, and need not be.
+    // Devices cannot be synced, and need not be.
     auto const synced = ::fsync(file_.get()) == 0 || errno == EINVAL || errno == ENOTSUP;
     auto const reason = errno;
     auto const closed = ::close(file_.release()) == 0;
@@ -115,7 +115,15 @@ class OutputFile {
   static constexpr std::uint64_t write_back_step = std::uint64_t{32} << 20;
 
   OutputFile(std::string path, int mode)
-      : path_(std::move(path)), file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | mode, 0666)) {
+      : path_(std::move(path)), file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | mode, 0666)) {
+    auto const reason = errno;
+    // A FIFO would wait for who reads it, for ever; devices such as /dev/null take what comes.
+    struct stat status {};
+    if (::stat(path_.c_str(), &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode))) {
+      throw Error(Errc::checkpoint_file, path_, ", is ", kind_of_file(status.st_mode),
+                  " and not a file: remove it, or give another name");
+    }
+    errno = reason;
     if (!file_) detail::throw_file_error(path_, "cannot be created", "check that its folder exists and is writable");
   }
 
@@ -144,23 +152,22 @@ class OutputFile {
 class InputFile {
  public:
   /// @throws Error checkpoint.file
-  explicit InputFile(std::string path) : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
-    struct stat status {};
-    if (!file_ || ::fstat(file_.get(), &status) != 0) fail("cannot be opened");
-    if (!S_ISREG(status.st_mode)) {
-      throw Error(Errc::checkpoint_file, path_, ", is not a file: check the path");
-    }
-    size_ = static_cast<std::uint64_t>(status.st_size);
-  }
+  explicit InputFile(std::string path)
+      : path_(std::move(path)), file_(open_regular(Errc::checkpoint_file, path_, way_out).value()) {}
 
   /// Fills `out` from `offset` on, or as much of it as the file has; returns how much that was.
-  /// @throws Error checkpoint.file
+  /// @throws Error checkpoint.damaged for bytes that the disk has lost, checkpoint.file
   [[nodiscard]] std::size_t read_at(std::uint64_t offset, Bytes out) const {
     std::size_t done = 0;
     while (done < out.size()) {
-      auto const got = ::pread(file_.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+      auto const got =
+          ::pread(file_.descriptor.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) fail(concat("cannot be read at byte ", offset + done));
+      if (got < 0 && errno == EIO) {
+        throw Error(Errc::checkpoint_damaged, path_, ", cannot be read at byte ", offset + done, ", ",
+                    std::generic_category().message(EIO), ": check the disk, and load an older checkpoint");
+      }
+      if (got < 0) detail::throw_file_error(path_, concat("cannot be read at byte ", offset + done), way_out);
       if (got == 0) break;
       done += static_cast<std::size_t>(got);
     }
@@ -168,17 +175,14 @@ class InputFile {
   }
 
   /// As it was when the file was opened.
-  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return file_.size; }
   [[nodiscard]] std::string const& path() const noexcept { return path_; }
 
  private:
-  [[noreturn]] void fail(std::string_view what) const {
-    detail::throw_file_error(path_, what, "check the path, its permissions and the disk");
-  }
+  static constexpr std::string_view way_out = "check the path, its permissions and the disk";
 
   std::string path_;
-  Descriptor file_;
-  std::uint64_t size_ = 0;
+  OpenFile file_;
 };
 
 /// A small file at once, on the disk when this returns; its folder is not synced. @throws Error checkpoint.file
@@ -209,42 +213,5 @@ inline void publish(std::string const& from, std::string const& to) {
   auto const slash = to.rfind('/');
   sync_directory(slash == std::string::npos ? "." : slash == 0 ? "/" : to.substr(0, slash));
 }
-
-namespace detail {
-
-/// A folder that gets its name when all its files are complete, as a checkpoint does.
-class NewFolder {
- public:
-  /// @throws Error checkpoint.file when it exists already: files of two saves must not mix
-  explicit NewFolder(std::string folder) : folder_(std::move(folder)), path_(folder_ + ".tmp") {
-    std::error_code failed;
-    if (std::filesystem::exists(folder_, failed)) {
-      throw Error(Errc::checkpoint_file, folder_, ", is there already: choose another folder, or remove it first");
-    }
-    std::filesystem::remove_all(path_, failed);
-    if (!failed) std::filesystem::create_directories(path_, failed);
-    if (failed) throw Error(Errc::checkpoint_file, path_, ", cannot be made, ", failed.message(), ": check the path");
-  }
-  NewFolder(NewFolder const&) = delete;
-  NewFolder& operator=(NewFolder const&) = delete;
-  ~NewFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-
-  [[nodiscard]] std::string const& path() const noexcept { return path_; }
-
-  void finish() {
-    sync_directory(path_);
-    publish(path_, folder_);
-    path_.clear();
-  }
-
- private:
-  std::string folder_;
-  std::string path_;
-};
-
-}  // namespace detail
 
 }  // namespace prdist

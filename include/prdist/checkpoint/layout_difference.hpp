@@ -2,6 +2,7 @@
 // Whether rows of a checkpoint fit into a table of this program.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -40,7 +41,17 @@ namespace prdist {
   }
   auto const& mine = std::get<DenseSpec>(here);
   auto const& theirs = std::get<DenseSpec>(saved);
-  if (mine.size() != theirs.size()) return differs("the size", mine.size(), theirs.size());
+  // Of the same size, another network's weights would be taken for this one's.
+  if (mine.parts.size() != theirs.parts.size()) {
+    return differs("the number of dense parts", mine.parts.size(), theirs.parts.size());
+  }
+  auto const named = [](DensePart const& part) { return concat(part.name, " (", shape_text(part.extents()), ')'); };
+  for (std::size_t i = 0; i < mine.parts.size(); ++i) {
+    auto const &own = mine.parts[i], &other = theirs.parts[i];
+    bool const shaped = !own.shape.empty() && !other.shape.empty();  // checkpoints of old and small parts have none
+    if (own.name == other.name && own.size == other.size && (!shaped || own.shape == other.shape)) continue;
+    return differs(concat("dense part ", i), named(own), named(other));
+  }
   if (auto const own = row_floats(mine.optimizer, 1), other = row_floats(theirs.optimizer, 1); own != other) {
     return "one has a learning-rate schedule and the other none";
   }

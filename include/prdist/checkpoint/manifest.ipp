@@ -86,9 +86,16 @@ class JsonPlace {
   std::string path_;
 };
 
+/// Names of files are bytes, of which not all are UTF-8.
+[[nodiscard]] inline boost::json::value parse_bytes(std::string_view text, boost::system::error_code& error) {
+  boost::json::parse_options options;
+  options.allow_invalid_utf8 = true;
+  return boost::json::parse(boost::json::string_view(text.data(), text.size()), error, {}, options);
+}
+
 [[nodiscard]] inline boost::json::value parse_json(std::string_view text, std::string_view file) {
   boost::system::error_code error;
-  auto value = boost::json::parse(boost::json::string_view(text.data(), text.size()), error);
+  auto value = parse_bytes(text, error);
   if (error) {
     throw Error(Errc::checkpoint_damaged, file, ", is not JSON, ", error.message(),
                 ": restore the file from a copy, or load an older checkpoint");
@@ -183,6 +190,7 @@ inline boost::json::object json_of(DataPosition const& position) {
   position_fields(position, [&](char const* name, auto const& value) { out[name] = value; });
   if (position.shuffle) out["shuffle"] = *position.shuffle;
   if (position.files) out["files"] = boost::json::array(position.files->begin(), position.files->end());
+  if (!position.sizes.empty()) out["sizes"] = boost::json::array(position.sizes.begin(), position.sizes.end());
   if (position.rest) {
     auto& rest = out["rest"].emplace_array();
     for (auto const& piece : *position.rest) {
@@ -210,6 +218,12 @@ inline DataPosition read_position(JsonPlace const& from) {
     position.files.emplace();
     from["files"].for_each([&](JsonPlace const& file) { position.files->push_back(file.text()); });
   }
+  if (from.has("sizes")) {
+    from["sizes"].for_each([&](JsonPlace const& size) { position.sizes.push_back(size.number<std::uint64_t>()); });
+    auto const files = position.files ? position.files->size() : 0;
+    if (position.sizes.size() != files)
+      from["sizes"].fail(concat("has ", position.sizes.size(), " for ", files, " files"));
+  }
   if (from.has("rest")) {
     position.rest.emplace();
     from["rest"].for_each([&](JsonPlace const& piece) { piece_fields(position.rest->emplace_back(), reads(piece)); });
@@ -219,7 +233,7 @@ inline DataPosition read_position(JsonPlace const& from) {
 
 inline boost::json::object json_of(Manifest::Trainer const& trainer) {
   boost::system::error_code error;
-  auto program = boost::json::parse(trainer.program, error);
+  auto program = parse_bytes(trainer.program, error);
   if (error) {
     throw Error(Errc::config_invalid, "what the program of trainer ", trainer.index, " keeps is not JSON, ",
                 error.message(), ": give one JSON value, or null");

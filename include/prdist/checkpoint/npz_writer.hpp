@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <prdist/checkpoint/files.hpp>
+#include <prdist/checkpoint/temporary.hpp>
 #include <prdist/checkpoint/zip_writer.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/data/npy.hpp>
@@ -22,13 +23,14 @@ namespace prdist {
 
 class NpzWriter {
  public:
-  /// Writes `path`.tmp, which close() renames. @throws Error checkpoint.file
-  explicit NpzWriter(std::string path) : path_(std::move(path)), zip_(path_ + ".tmp") {}
+  /// Writes a file beside `path`, which close() renames. @throws Error checkpoint.file, also when `path` is there and
+  /// is no file
+  explicit NpzWriter(std::string path) : path_(checked(std::move(path))), zip_(unfinished_) {}
   NpzWriter(NpzWriter const&) = delete;
   NpzWriter& operator=(NpzWriter const&) = delete;
   /// Without close() nothing stays.
   ~NpzWriter() {
-    if (!closed_) ::unlink((path_ + ".tmp").c_str());
+    if (!closed_) ::unlink(unfinished_.c_str());
   }
 
   /// A whole array. @throws Error checkpoint.file
@@ -61,11 +63,17 @@ class NpzWriter {
   /// On the disk, under its name, when it returns. @throws Error checkpoint.file
   void close() {
     zip_.close();
-    publish(path_ + ".tmp", path_);
+    detail::check_replaceable(path_);
+    publish(unfinished_, path_);
     closed_ = true;
   }
 
  private:
+  static std::string checked(std::string path) {
+    detail::check_replaceable(path);
+    return path;
+  }
+
   template <class Value>
   [[nodiscard]] std::string header() const {
     std::vector<std::size_t> shape{columns_ == 0 ? count_ : count_ / columns_};
@@ -74,6 +82,7 @@ class NpzWriter {
   }
 
   std::string path_;
+  std::string unfinished_ = detail::make_file_beside(path_);
   ZipWriter zip_;
   std::size_t columns_ = 0, count_ = 0;
   bool closed_ = false;

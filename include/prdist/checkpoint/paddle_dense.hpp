@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <prdist/checkpoint/paddle_text.hpp>
+#include <prdist/checkpoint/temporary.hpp>
 #include <prdist/checkpoint/text_writer.hpp>
 #include <prdist/core/error.hpp>
 
@@ -55,7 +56,7 @@ struct PaddleDense {
   PaddleDense table;
   LineReader lines;
   for (auto const& [server, path] : files) {
-    lines.open(path);
+    lines.open_file(path);
     for (Line line; lines.next(line);) {
       detail::PaddleFields fields(path, line);
       auto const before = table.values.size();

@@ -16,6 +16,7 @@
 #include <prdist/checkpoint/paddle_import.hpp>
 #include <prdist/checkpoint/paddle_sparse.hpp>
 #include <prdist/checkpoint/paddle_variables.hpp>
+#include <prdist/checkpoint/temporary.hpp>
 #include <prdist/checkpoint/to_paddle.hpp>
 #include <prdist/core/error.hpp>
 

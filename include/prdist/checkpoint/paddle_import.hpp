@@ -65,7 +65,7 @@ struct Imported {
     auto const parsed = detail::paddle_file_name(name);
     if (!parsed || !parsed->shard) continue;
     auto const path = concat(folder, '/', name);
-    lines.open(path);
+    lines.open_file(path);
     for (Line line; lines.next(line);) {
       detail::PaddleFields fields(path, line);
       std::size_t count = 0;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <prdist/checkpoint/paddle_text.hpp>
+#include <prdist/checkpoint/temporary.hpp>
 #include <prdist/checkpoint/text_writer.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/core/types.hpp>
@@ -83,7 +84,7 @@ void read_paddle_sparse(std::string const& folder, PaddleLayout const& layout, T
   LineReader lines(64 * (8 + embed_state + layout.embedx_dim + embedx_state));
   PaddleRow row;
   for (auto const& [shard, path] : shards) {
-    lines.open(path);
+    lines.open_file(path);
     for (Line line; lines.next(line);) {
       detail::PaddleFields fields(path, line);
       auto const read = [&](std::vector<float>& into, std::size_t count) {
@@ -150,12 +151,19 @@ class PaddleSparseWriter {
       throw Error(Errc::config_invalid, folder, ", ", shards, " shards on ", servers,
                   " servers: give at least one of each, as in the job that will load it");
     }
+    if (shards > most_shards) {
+      throw Error(Errc::config_invalid, folder, ", ", shards, " shards, each a file, and there may be ", most_shards,
+                  ": give the shard_num of the job that will load it, which is 1000 where nobody has set it");
+    }
     return folder;
   }
   void add(float value) {
     text_ += ' ';
     detail::append(text_, value);
   }
+
+  /// Each is a file, with a piece of it in memory.
+  static constexpr std::uint32_t most_shards = 10000;
 
   detail::NewFolder folder_;
   std::vector<TextWriter> files_;

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +15,7 @@
 
 #include <prdist/checkpoint/directory.hpp>
 #include <prdist/core/error.hpp>
+#include <prdist/core/escaped.hpp>
 #include <prdist/core/text.hpp>
 #include <prdist/data/line_reader.hpp>
 
@@ -63,10 +66,11 @@ class PaddleFields {
     // Floats are read as doubles: one too small to hold is 0 and no fault.
     std::conditional_t<std::is_floating_point_v<Number>, double, Number> number{};
     if (!parse_number(text, number)) {
-      std::string shown(text.substr(0, 32));
-      for (auto& c : shown) c = c >= ' ' && c <= '~' ? c : '?';
-      fail(concat("field ", field_, " '", shown, "' is not a ",
-                  std::is_floating_point_v<Number> ? "number" : "key, a whole number from 0 to 2^64 - 1"));
+      refuse(text, std::is_floating_point_v<Number> ? "a number" : "a key, a whole number from 0 to 2^64 - 1");
+    }
+    if constexpr (std::is_floating_point_v<Number>) {
+      // Also what is no number at all, which compares with nothing.
+      if (!(std::abs(number) <= std::numeric_limits<Number>::max())) refuse(text, "a number that a weight can be");
     }
     return static_cast<Number>(number);
   }
@@ -77,6 +81,10 @@ class PaddleFields {
   }
 
  private:
+  [[noreturn]] void refuse(std::string_view text, std::string_view expected) const {
+    fail(concat("field ", field_, " '", escaped(text.substr(0, 32)), "' is not ", expected));
+  }
+
   std::string const& path_;
   Line const& line_;
   std::string_view rest_;

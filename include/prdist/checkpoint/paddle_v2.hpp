@@ -14,6 +14,7 @@
 
 #include <prdist/checkpoint/directory.hpp>
 #include <prdist/checkpoint/files.hpp>
+#include <prdist/checkpoint/temporary.hpp>
 #include <prdist/core/error.hpp>
 
 namespace prdist {

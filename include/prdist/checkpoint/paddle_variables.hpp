@@ -33,6 +33,13 @@ struct PaddleVariable {
 
   [[nodiscard]] std::size_t size() const noexcept { return rows * columns; }
   [[nodiscard]] std::size_t part_size() const noexcept { return form == Form::two_classes ? rows : size(); }
+  /// As DensePart has it: of a vector, and of a row of one, empty.
+  [[nodiscard]] std::vector<std::size_t> part_shape() const {
+    if (form == Form::transposed && rows > 1) return {columns, rows};
+    if (form == Form::two_classes && rows > 1) return {rows, 1};
+    if (form == Form::same && columns > 1) return {rows, columns};
+    return {};
+  }
 
   friend bool operator==(PaddleVariable const&, PaddleVariable const&) = default;
 };
@@ -129,7 +136,7 @@ enum class DenseColumn : std::uint8_t { weight, first_moment, second_moment };
 [[nodiscard]] inline std::vector<DensePart> parts_of(std::span<PaddleVariable const> variables) {
   std::vector<DensePart> parts;
   for (auto const& it : variables) {
-    if (!it.part.empty()) parts.push_back({it.part, it.part_size(), {}});
+    if (!it.part.empty()) parts.push_back({it.part, it.part_size(), {}, it.part_shape()});
   }
   return parts;
 }

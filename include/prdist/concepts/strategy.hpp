@@ -33,7 +33,7 @@ class Step {
   /// Waits for the other threads of this trainer; the mean of all their gradients is then pushed once and applied.
   virtual void meet() = 0;
   /// Says that this thread has finished one more step, and waits until nobody in the job is more than `ahead` steps
-  /// behind it.
+  /// behind it. A strategy that calls it has a `static constexpr bool ticks = true`.
   virtual void tick(std::uint64_t ahead) = 0;
   /// Applies the gradients to the trainer's own copy.
   virtual void learn() = 0;

@@ -48,10 +48,12 @@ enum class Errc : std::uint16_t {
   checkpoint_version,
   checkpoint_missing,
   internal,
+  // They travel as numbers: a new one comes last, and a peer that does not know it takes it for `internal`.
+  job_diverged,
 };
 
 /// The last code: a loop over all of them ends here.
-inline constexpr Errc last_errc = Errc::internal;
+inline constexpr Errc last_errc = Errc::job_diverged;
 
 /// `area.cause`, the searchable part of the text.
 [[nodiscard]] constexpr std::string_view name_of(Errc code) noexcept {
@@ -80,6 +82,7 @@ inline constexpr Errc last_errc = Errc::internal;
     case Errc::job_state: return "job.state";
     case Errc::job_stale: return "job.stale";
     case Errc::job_stopped: return "job.stopped";
+    case Errc::job_diverged: return "job.diverged";
     case Errc::data_line: return "data.line";
     case Errc::data_file: return "data.file";
     case Errc::data_position: return "data.position";
@@ -93,7 +96,8 @@ inline constexpr Errc last_errc = Errc::internal;
 }
 
 /// The process exit code that the launch contract gives to a failure of this kind: 78 for what a restart cannot
-/// mend (configuration, input), 75 for what it can (a lost peer, a passed deadline), 143 for being asked to stop.
+/// mend (configuration, input, a training that has diverged), 75 for what it can (a lost peer, a passed deadline), 143
+/// for being asked to stop.
 [[nodiscard]] constexpr int exit_code(Errc code) noexcept {
   switch (code) {
     case Errc::transport_refused:

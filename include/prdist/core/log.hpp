@@ -54,7 +54,8 @@ inline Log& the_log() {
 
 }  // namespace detail
 
-/// Sends every later line to `sink`; an empty one silences the library. May be called at any time, by any thread.
+/// Sends every later line to `sink`, which several threads may call at the same time; an empty one silences the
+/// library. May be called at any time, by any thread.
 inline void set_log(LogSink sink) {
   auto& log = detail::the_log();
   std::lock_guard const lock(log.mutex);

@@ -118,7 +118,7 @@ inline void add_pieces(DataPosition const& from, std::uint64_t last, std::vector
 /// out evenly, whole files at a time, so one may get nothing: it has no batch until the next epoch. `size_of(name)`
 /// gives the bytes of a file, as the disk has it, and is asked for each. The same positions and sizes always give the
 /// same answer.
-/// @throws Error as data_left(); data.position when a file that is begun has changed
+/// @throws Error as data_left(); data.position when a file has not the size that a position knows of
 template <class SizeOf>
 [[nodiscard]] std::vector<DataPosition> deal(std::span<DataPosition const> positions, std::size_t readers,
                                              SizeOf&& size_of) {
@@ -144,6 +144,14 @@ template <class SizeOf>
                   " when the position in it was taken: bring the old one back, or start without the position");
     }
     bytes.push_back(detail::bytes_left(piece, size));
+  }
+  for (auto const& each : positions) {
+    for (std::size_t i = 0; i < std::min(each.sizes.size(), each.files->size()); ++i) {
+      auto const& name = (*each.files)[i];
+      if (each.sizes[i] == 0 || each.sizes[i] == sizes.at(name)) continue;
+      throw Error(Errc::data_position, name, ", has ", sizes.at(name), " bytes and had ", each.sizes[i],
+                  " when the job was saved: bring the old one back, or start without the positions");
+    }
   }
   // The largest first, each to who has least: no reader ends later than the others by more than a piece.
   std::vector<std::size_t> largest(bytes.size());

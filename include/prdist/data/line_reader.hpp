@@ -23,6 +23,8 @@
 
 #include <prdist/core/descriptor.hpp>
 #include <prdist/core/error.hpp>
+#include <prdist/core/log.hpp>
+#include <prdist/core/regular_file.hpp>
 
 namespace prdist {
 
@@ -39,22 +41,29 @@ class LineReader {
   /// Memory stays below `limit` and a chunk, whatever the file holds.
   explicit LineReader(std::size_t limit = default_limit) : limit_(std::max<std::size_t>(limit, 1)) {}
 
-  /// Closes the file before, if any, and opens `path`.
-  /// @throws Error data.file
+  /// Closes the file before, if any, and opens `path`. A pipe is read as well, such as a shell's <(zcat rows.gz): who
+  /// opens one that nobody writes waits, after a line in the log. @throws Error data.file
   void open(std::string path) {
     close();
     path_ = std::move(path);
-    file_.reset(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
     struct stat status {};
+    if (::stat(path_.c_str(), &status) == 0 && S_ISFIFO(status.st_mode)) {
+      log(Level::info, path_, " is a pipe: reads what is written into it");
+    }
+    file_.reset(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file_ || ::fstat(file_.get(), &status) != 0) fail("cannot be opened");
     file_size_ = static_cast<std::uint64_t>(status.st_size);
-    ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-    if (path_.ends_with(".gz")) {
-      gzip_.reset(::gzdopen(file_.get(), "rb"));
-      if (!gzip_) fail("cannot be opened");
-      (void)file_.release();  // gzclose() closes it
-      ::gzbuffer(gzip_.get(), chunk);
-    }
+    begin();
+  }
+
+  /// The same for what must be a file: never waits. @throws Error data.file
+  void open_file(std::string path) {
+    close();
+    path_ = std::move(path);
+    auto opened = open_regular(Errc::data_file, path_, way_out).value();
+    file_ = std::move(opened.descriptor);
+    file_size_ = opened.size;
+    begin();
   }
 
   /// After open() and before the first next(): goes to where another reader stood, that told its offset() and its
@@ -124,6 +133,16 @@ class LineReader {
 
  private:
   static constexpr std::size_t chunk = std::size_t{1} << 18;
+  static constexpr std::string_view way_out = "check the path and its permissions";
+
+  void begin() {
+    ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    if (!path_.ends_with(".gz")) return;
+    gzip_.reset(::gzdopen(file_.get(), "rb"));
+    if (!gzip_) fail("cannot be opened");
+    (void)file_.release();  // gzclose() closes it
+    ::gzbuffer(gzip_.get(), chunk);
+  }
 
   void finish(Line& line, char const* text, std::size_t size) {
     if (size > 0 && text[size - 1] == '\r') --size;
@@ -192,8 +211,7 @@ class LineReader {
   }
 
   [[noreturn]] void fail(std::string_view what) const {
-    throw Error(Errc::data_file, path_, ", ", what, ", ", std::generic_category().message(errno),
-                ": check the path and its permissions");
+    throw Error(Errc::data_file, path_, ", ", what, ", ", std::generic_category().message(errno), ": ", way_out);
   }
 
   struct CloseGzip {

@@ -36,6 +36,7 @@ struct DataPosition {
   std::uint64_t source = 0;  ///< stands for the list of files and the seed of their order; 0: dealt out, not read yet
 
   std::optional<std::vector<std::string>> files{};  ///< that it reads in every epoch; of all readers when dealt out
+  std::vector<std::uint64_t> sizes{};               ///< of each of them in bytes, 0 when not known; none: of no one
   std::optional<std::uint64_t> shuffle{};           ///< the seed
   /// Of a reader that was dealt what others had left: this and nothing else is what it has still to read up to the
   /// end of `epoch`. The fields of a file above are then unused.

@@ -12,14 +12,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <prdist/core/error.hpp>
+#include <prdist/core/escaped.hpp>
 #include <prdist/core/hash.hpp>
 #include <prdist/core/log.hpp>
 #include <prdist/data/batch.hpp>
@@ -76,10 +79,12 @@ class SlotReader {
     resumed_ = false;
   }
 
-  /// Where the rows of the next batch begin. It costs as much as a copy of the files' names.
+  /// Where the rows of the next batch begin. It costs as much as a copy of the files' names; the first time, a look at
+  /// every file's size as well.
   [[nodiscard]] DataPosition position() const {
     DataPosition at{.epoch = epoch_, .rows = counts_.rows, .skipped = counts_.skipped, .source = source()};
     at.files = files_;
+    at.sizes = sizes();
     at.shuffle = options_.shuffle;
     auto const fill = [&](auto& place) {
       place.name = lines_.path();
@@ -101,7 +106,8 @@ class SlotReader {
 
   /// Goes to where a reader of the same files stood, or to what deal() gave: what comes next is exactly what was not
   /// delivered. The size of batches may differ. The loop over this reader that begins next finishes the epoch.
-  /// @throws Error data.position when the files are not the same any more; data.file when one cannot be read
+  /// @throws Error data.position when the files are not the same any more, or it is in a pipe; data.file when one
+  /// cannot be read
   void resume(DataPosition const& at) {
     start_epoch(at.epoch);
     next_epoch_ = at.epoch + 1;
@@ -168,6 +174,16 @@ class SlotReader {
   [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
 
  private:
+  /// Of all files, as they were when they were first asked for.
+  [[nodiscard]] std::vector<std::uint64_t> const& sizes() const {
+    for (auto next = sizes_.size(); next < files_.size(); ++next) {
+      std::error_code failed;
+      auto const size = std::filesystem::file_size(files_[next], failed);
+      sizes_.push_back(failed ? 0 : size);  // a pipe has none; what is missing is told when it is to be read
+    }
+    return sizes_;
+  }
+
   /// The next file in this epoch's order, or false.
   [[nodiscard]] bool open_next() {
     if (opened_ == (rest_ ? rest_->size() : files_.size())) return false;
@@ -178,8 +194,15 @@ class SlotReader {
 
   /// Opens a file and goes to where its rows begin that are not done.
   void open(DataPiece const& piece) {
-    lines_.open(piece.name);
     bool const begun = piece.file_size > 0;
+    // What has no size is a pipe; an empty file has nothing to begin. Before it is opened, which might wait for a
+    // writer.
+    if (!begun && (piece.offset > 0 || piece.taken > 0)) {
+      throw Error(Errc::data_position, piece.name,
+                  ", was begun and is a pipe, which cannot be read again: give its rows as a file, or start without "
+                  "the position");
+    }
+    lines_.open(piece.name);
     if (begun && lines_.file_size() != piece.file_size) {
       throw Error(Errc::data_position, piece.name, ", has ", lines_.file_size(), " bytes and had ", piece.file_size,
                   " when the position in it was taken: bring the old one back, or start without the position");
@@ -255,22 +278,17 @@ class SlotReader {
   }
 
   void refuse(Line const& line, LineFault const& fault) {
-    auto const where =
-        fault.field == 0 ? std::string() : concat(", field ", fault.field, " '", printable(fault.text), "'");
+    auto const where = fault.field == 0 ? std::string() : concat(", field ", fault.field, " '", shown(fault.text), "'");
     Error error(Errc::data_line, lines_.path(), ':', line.number, where, ": ", fault.what,
                 ": mend the line, or set skip_broken_lines");
     if (!options_.skip_broken_lines) throw error;
     if (counts_.skipped++ == 0) counts_.first_skipped = error.what();
   }
 
-  /// At most 48 bytes of a field, in characters a terminal can show.
-  [[nodiscard]] static std::string printable(std::string_view text) {
+  /// At most 48 bytes of a field.
+  [[nodiscard]] static std::string shown(std::string_view text) {
     constexpr std::size_t most = 48;
-    std::string shown(text.substr(0, most));
-    for (auto& c : shown) {
-      if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?';
-    }
-    return text.size() > most ? shown + "..." : shown;
+    return concat(escaped(text.substr(0, most)), text.size() > most ? "..." : "");
   }
 
   void take_shuffled(Batch& batch) {
@@ -316,6 +334,7 @@ class SlotReader {
   static constexpr std::size_t max_keys_in_memory = 0xf0000000U;
 
   std::vector<std::string> files_;
+  mutable std::vector<std::uint64_t> sizes_;
   SlotReaderOptions options_;
   SlotParser parser_;
   LineReader lines_;

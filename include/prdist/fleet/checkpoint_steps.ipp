@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <optional>
@@ -18,6 +19,7 @@
 #include <prdist/checkpoint/pending.hpp>
 #include <prdist/core/descriptor.hpp>
 #include <prdist/core/log.hpp>
+#include <prdist/core/text.hpp>
 #include <prdist/trainer/client.hpp>
 
 namespace prdist::detail {
@@ -30,25 +32,58 @@ namespace prdist::detail {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
-/// Makes it if need be, and holds it against other jobs as long as the descriptor lives.
-[[nodiscard]] inline Descriptor lock_directory(std::string const& directory) {
+/// Takes a lock on a file of `directory`, or on that itself: LOCK_EX or LOCK_SH. @throws Error checkpoint.file
+inline void hold(Descriptor const& file, std::string const& directory, int how) {
+  // File systems without locks say something else than EWOULDBLOCK, and are taken as they are.
+  if (file && ::flock(file.get(), how | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw Error(Errc::checkpoint_file, directory, ", another job is saving there: give each its own folder");
+  }
+}
+
+/// Makes it if need be. @throws Error checkpoint.file
+inline void make_writable(std::string const& directory) {
   std::error_code failed;
   std::filesystem::create_directories(directory, failed);
   if (failed || ::access(directory.c_str(), W_OK) != 0) {
     throw Error(Errc::checkpoint_file, directory, ", cannot be written, ",
                 failed ? failed.message() : std::generic_category().message(errno), ": give a folder that can");
   }
+}
+
+/// Makes it if need be, and holds it against other jobs as long as the descriptor lives: alone, or with LOCK_SH
+/// together with the other workers of this job. @throws Error checkpoint.file
+[[nodiscard]] inline Descriptor lock_directory(std::string const& directory, int how = LOCK_EX) {
+  make_writable(directory);
   Descriptor lock(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // File systems without locks say something else than EWOULDBLOCK, and are taken as they are.
-  if (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    throw Error(Errc::checkpoint_file, directory, ", another job is saving there: give each its own folder");
-  }
+  hold(lock, directory, how);
   return lock;
 }
 
+/// @throws Error checkpoint.file
 [[nodiscard]] inline std::uint64_t next_pass(std::string const& directory) {
   auto const passes = passes_in(directory);
-  return passes.empty() ? 0 : passes.back() + 1;
+  if (passes.empty()) return 0;
+  if (passes.back() == ~std::uint64_t{0}) {
+    throw Error(Errc::checkpoint_file, directory, ", holds ", pass_name(passes.back()),
+                ", behind which there is no number: rename it, or give another folder");
+  }
+  return passes.back() + 1;
+}
+
+/// Words as a text, and back.
+[[nodiscard]] inline std::string joined(std::set<std::string> const& words) {
+  std::string text;
+  for (auto const& each : words) text += concat(text.empty() ? "" : " ", each);
+  return text;
+}
+[[nodiscard]] inline std::set<std::string> words_in(std::string_view text) {
+  std::set<std::string> words;
+  while (!text.empty()) {
+    auto const end = std::min(text.find(' '), text.size());
+    words.emplace(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
 }
 
 [[nodiscard]] inline Manifest manifest_of(Client const& client, std::string_view strategy) {
@@ -60,10 +95,42 @@ namespace prdist::detail {
   return manifest;
 }
 
-/// Marks the moment on all servers, which write it to `folder` in the background. @throws Error
-inline void cut(Client& client, std::string_view folder, bool changed_only) {
+/// The checkpoint that the next one of changed rows builds on. It is what the servers call the cut they have kept, and
+/// known nowhere else: whichever worker writes, a checkpoint names as its base what its rows have changed since.
+struct KeptCut {
+  CheckpointBase base{};
+  std::uint64_t links = 1;  ///< of its chain, the full one included
+
+  [[nodiscard]] std::string name() const { return concat(base.pass, ' ', base.id, ' ', links); }
+};
+
+/// Nothing when there is none, the servers do not agree on it, or it cannot be loaded from `directory` any more: what
+/// would be built on it could not be either. That is told in a line of the log.
+[[nodiscard]] inline std::optional<KeptCut> kept_cut(Client& client, std::string const& directory) {
+  auto const name = client.kept_cut();
+  auto const first = name.find(' '), last = name.rfind(' ');
+  KeptCut kept;
+  if (first == last || !parse_number(std::string_view(name).substr(0, first), kept.base.pass) ||
+      !parse_number(std::string_view(name).substr(last + 1), kept.links)) {
+    return std::nullopt;
+  }
+  kept.base.id = name.substr(first + 1, last - first - 1);
+  auto const path = concat(directory, '/', pass_name(kept.base.pass));
   try {
-    client.cut(folder, changed_only);
+    // All of its chain, as somebody may have removed an older one. The indexes of parts are read for it, and no rows.
+    if (chain_of(open_checkpoint(path)).back().id == kept.base.id) return kept;
+    log(Level::info, "the next checkpoint holds all rows: ", path, " is not the one that the servers kept");
+  } catch (Error const& error) {
+    log(Level::warning, "the next checkpoint holds all rows: ", error.what());
+  }
+  return std::nullopt;
+}
+
+/// Marks the moment on all servers, which write it to `folder` in the background: all rows, or those changed since the
+/// cut called `since`. @throws Error
+inline void cut(Client& client, std::string_view folder, std::string_view since = {}) {
+  try {
+    client.cut(folder, since);
   } catch (Error const&) {
     // Servers that have begun end first, so that the next one finds them ready; what they write goes with the folder.
     try {
@@ -74,8 +141,15 @@ inline void cut(Client& client, std::string_view folder, bool changed_only) {
   }
 }
 
+/// The same for all rows; returns what the checkpoint will say of itself. @throws Error
+[[nodiscard]] inline Manifest cut_all(Client& client, PendingCheckpoint const& pending, std::string_view strategy) {
+  auto manifest = manifest_of(client, strategy);
+  cut(client, pending.path());
+  return manifest;
+}
+
 /// As prune(), but only logs: the new checkpoint is complete whatever becomes of the old ones.
-inline void prune_quietly(std::string const& directory, std::size_t keep, std::set<std::uint64_t> const& damaged) {
+inline void prune_quietly(std::string const& directory, std::size_t keep, std::set<std::string> const& damaged) {
   try {
     prune(directory, keep, damaged);
   } catch (Error const& error) {
@@ -89,10 +163,10 @@ inline void load(Client& client, Checkpoint const& checkpoint) {
 }
 
 /// Loads the newest checkpoint in `directory` of which every block is sound, after `check` has not refused it: damage
-/// inside a block shows only when it is read, and goes into `damaged`. Nothing when none is left.
+/// inside a block shows only when it is read, and its id goes into `damaged`. Nothing when none is left.
 template <class Check>
 [[nodiscard]] std::optional<Checkpoint> load_latest(Client& client, std::string const& directory, Check&& check,
-                                                    std::set<std::uint64_t>& damaged) {
+                                                    std::set<std::string>& damaged) {
   auto below = ~std::uint64_t{0};
   while (auto newest = latest(directory, below)) {
     check(newest->manifest);
@@ -103,25 +177,45 @@ template <class Check>
       if (error.code() != Errc::checkpoint_damaged) throw;
       log(Level::error, "checkpoint ", pass_name(newest->manifest.pass), " is passed over: ", error.what());
       below = newest->manifest.pass;
-      damaged.insert(below);
+      damaged.insert(newest->id);
     }
   }
   return std::nullopt;
 }
 
-/// Waits for every server's part and makes the checkpoint complete.
-[[nodiscard]] inline Checkpoint complete(Client& client, PendingCheckpoint& pending, Manifest manifest, bool keep) {
+/// Waits for every server's part and puts all of them together, without a word.
+[[nodiscard]] inline Checkpoint gather_parts(Client& client, PendingCheckpoint& pending, Manifest manifest) {
   std::uint32_t server = 0;
   for (auto const& part : client.wait_for_work()) {
     add_part(manifest, part_from_json(part, concat("server ", server++)));
   }
-  auto checkpoint = pending.commit(std::move(manifest));
-  if (keep) client.keep_cut();
-  std::uint64_t rows = 0, bytes = 0;
-  for (auto const& table : checkpoint.manifest.tables) rows += table.rows;
+  return pending.commit(std::move(manifest));
+}
+
+[[nodiscard]] inline std::uint64_t rows_in(Manifest const& manifest) {
+  std::uint64_t rows = 0;
+  for (auto const& table : manifest.tables) rows += table.rows;
+  return rows;
+}
+
+/// Waits for every server's part and makes the checkpoint complete. The next one may build on it when `links` says how
+/// long its chain is.
+[[nodiscard]] inline Checkpoint complete(Client& client, PendingCheckpoint& pending, Manifest manifest,
+                                         std::optional<std::uint64_t> links = {}) {
+  auto checkpoint = gather_parts(client, pending, std::move(manifest));
+  if (links) {
+    try {
+      client.keep_cut(pending.path(), KeptCut{{checkpoint.manifest.pass, checkpoint.id}, *links}.name());
+    } catch (Error const& error) {
+      // It is complete all the same, and the next one builds on what all servers have kept, or on nothing.
+      log(Level::warning, checkpoint.path, " is complete, and no other will build on it: ", error.what());
+    }
+  }
+  std::uint64_t bytes = 0;
   for (auto const& part : checkpoint.manifest.parts) bytes += part.bytes;
-  log(Level::info, "checkpoint ", checkpoint.path, ": step ", checkpoint.manifest.step, ", ", rows, " rows, ", bytes,
-      " bytes", checkpoint.manifest.base ? concat(", changes since ", pass_name(checkpoint.manifest.base->pass)) : "");
+  log(Level::info, "checkpoint ", checkpoint.path, ": step ", checkpoint.manifest.step, ", ",
+      rows_in(checkpoint.manifest), " rows, ", bytes, " bytes",
+      checkpoint.manifest.base ? concat(", changes since ", pass_name(checkpoint.manifest.base->pass)) : "");
   return checkpoint;
 }
 

@@ -53,9 +53,9 @@ struct CheckpointWriting;
 
 class Checkpointer {
  public:
-  /// Worker 0 locks the directory for the life of the job. `settle` brings every push of this worker to the servers.
-  /// With `in_step` all workers take the same steps, as Sync does, and meet at the same one. @throws Error
-  /// checkpoint.file when it cannot be written or another job is there
+  /// Worker 0 locks the directory for the life of the job and removes what crashed ones have left there. `settle`
+  /// brings every push of this worker to the servers. With `in_step` all workers take the same steps, as Sync does, and
+  /// meet at the same one. @throws Error checkpoint.file when it cannot be written or another job is there
   Checkpointer(Client& client, CheckpointOptions options, std::string_view strategy, bool in_step,
                std::function<void()> settle);
   Checkpointer(Checkpointer const&) = delete;
@@ -94,7 +94,7 @@ class Checkpointer {
   void finish(WorkerState const& state);
 
   /// A checkpoint of everything as it is now: all workers call it at the end of training, and one of them writes.
-  /// @throws Error checkpoint.*
+  /// @throws Error checkpoint.file, in all of them, when it could not be written; the job may go on then
   void save(WorkerState const& state);
 
   /// Whether one is still on its way to the disk.
@@ -107,6 +107,8 @@ class Checkpointer {
   /// What this worker brings to a meeting: `word`, its step, and where it stands.
   [[nodiscard]] std::string text_of(std::string_view word, WorkerState const& state);
   void start_writing(Texts const& texts);
+  /// Whether what is in the folder is another job's: told once, by whoever writes the first one of this job.
+  [[nodiscard]] bool others_are_there();
   /// What each worker is to go on with. @throws Error when it cannot be told
   [[nodiscard]] std::vector<Manifest::Trainer> deal_out(Manifest const& manifest) const;
   /// Waits for the one that is being written. @throws Error what went wrong
@@ -120,15 +122,12 @@ class Checkpointer {
   bool in_step_;
   std::function<void()> settle_;
   std::uint64_t step_ = 0;
-  std::set<std::uint64_t> damaged_{};  ///< passes that resume() found to be so
+  std::set<std::string> damaged_{};  ///< ids of checkpoints that resume() found to be so; all workers know them
   std::uint64_t met_at_ = 0;
   bool asked_to_stop_ = false;
-  bool resumed_ = false;   ///< resume() was called: what is in the folder is this job's
-  bool keep_all_ = false;  ///< it is another job's
+  bool resumed_ = false;  ///< resume() was called: what is in the folder is this job's
   bool has_stopped_ = false;
   bool warned_ = false;
-  std::uint64_t written_ = 0;
-  std::optional<CheckpointBase> base_;  // what the next one of changed rows builds on
   Descriptor lock_;
   std::shared_ptr<detail::CheckpointWriting> writing_;
 };

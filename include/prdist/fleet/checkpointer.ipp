@@ -7,17 +7,21 @@
 #include <algorithm>
 #include <filesystem>
 #include <future>
+#include <span>
 #include <vector>
 
 #include <prdist/checkpoint/directory.hpp>
 #include <prdist/checkpoint/export_npz.hpp>
 #include <prdist/checkpoint/pending.hpp>
+#include <prdist/checkpoint/temporary.hpp>
 #include <prdist/core/log.hpp>
 #include <prdist/core/stop_signal.hpp>
 #include <prdist/core/text.hpp>
 #include <prdist/data/deal.hpp>
 #include <prdist/fleet/checkpoint_steps.ipp>
 #include <prdist/fleet/checkpointer.hpp>
+#include <prdist/fleet/dispatched_files.hpp>
+#include <prdist/fleet/shared_failure.hpp>
 
 namespace prdist {
 
@@ -25,7 +29,7 @@ namespace detail {
 
 /// On its way to the disk. (Not in the header: <future> is a large one.)
 struct CheckpointWriting {
-  std::future<CheckpointBase> base;
+  std::future<void> done;
 };
 
 // What a worker brings to the meeting begins with one of these and its step, in a line. One that has finished is
@@ -70,7 +74,9 @@ PRDIST_DECL Checkpointer::Checkpointer(Client& client, CheckpointOptions options
   if (client_.options().elastic) {
     throw Error(Errc::job_state, "a Checkpointer, whose workers all meet, in an elastic job: use ElasticCheckpoints");
   }
-  if (client_.options().trainer == 0) lock_ = detail::lock_directory(options_.directory);
+  if (client_.options().trainer != 0) return;
+  lock_ = detail::lock_directory(options_.directory);
+  remove_leftovers(options_.directory);
 }
 
 PRDIST_DECL Checkpointer::~Checkpointer() {
@@ -84,13 +90,12 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
   std::optional<Error> failed;
   if (client_.options().trainer == 0) {
     try {
-      remove_leftovers(options_.directory);
       std::vector<Manifest::Trainer> workers;
       auto const check = [&](Manifest const& manifest) { workers = deal_out(manifest); };
       if (auto newest = detail::load_latest(client_, options_.directory, check, damaged_)) {
         auto const before = newest->manifest.trainers.size();
         newest->manifest.trainers = std::move(workers);
-        text = concat("manifest\n", to_json(newest->manifest));
+        text = concat("manifest\n", detail::joined(damaged_), '\n', to_json(newest->manifest));
         log(Level::info, "resumed from ", newest->path, ", step ", newest->manifest.step,
             before == newest->manifest.trainers.size()
                 ? std::string()
@@ -105,16 +110,19 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
       }
     } catch (Error const& error) {
       failed = error;
-      text = concat("failed\n", failed->message());
+      text = detail::failure_text(error);
     }
   }
   auto const texts = client_.meet("resume", text);
   if (failed) throw *failed;
   auto const found = texts.find(0);
   if (found == texts.end() || found->second == "none\n") return std::nullopt;
+  detail::throw_failure_in(found->second, "worker 0 could not resume");
   auto const news = std::string_view(found->second).substr(found->second.find('\n') + 1);
-  if (found->second.starts_with("failed")) throw Error(Errc::checkpoint_file, "worker 0 could not resume: ", news);
-  auto const manifest = manifest_from_json(news, "the manifest that worker 0 has read");
+  // Any worker may come to write, and prune.
+  auto const line = news.find('\n');
+  damaged_ = detail::words_in(news.substr(0, line));
+  auto const manifest = manifest_from_json(news.substr(line + 1), "the manifest that worker 0 has read");
   step_ = met_at_ = manifest.step;
   // Weights alone, from a save that no worker stood for: all data from the beginning.
   if (manifest.trainers.empty()) return std::nullopt;
@@ -134,7 +142,10 @@ PRDIST_DECL std::vector<Manifest::Trainer> Checkpointer::deal_out(Manifest const
   auto const workers = client_.options().trainers;
   if (manifest.trainers.empty() || manifest.trainers.size() == workers) {
     auto same = manifest.trainers;
-    for (auto& trainer : same) trainer.position.files.reset();  // each knows its own
+    for (auto& trainer : same) {
+      trainer.position.files.reset();  // each knows its own
+      trainer.position.sizes.clear();
+    }
     return same;
   }
   auto const refuse = [&](auto const&... why) {
@@ -170,16 +181,19 @@ PRDIST_DECL std::vector<Manifest::Trainer> Checkpointer::deal_out(Manifest const
 
 PRDIST_DECL std::string Checkpointer::text_of(std::string_view word, WorkerState const& state) {
   Manifest::Trainer trainer{client_.options().trainer, state.position, state.program};
+  constexpr std::size_t most_digits = 20;  // of a file's size
   std::size_t bytes = 0;
   if (auto const& files = trainer.position.files) {
-    for (auto const& file : *files) bytes += file.size();
+    for (auto const& file : *files) bytes += file.size() + most_digits;
   }
   if (bytes > detail::most_names / client_.options().trainers) {
     if (!std::exchange(warned_, true)) {
-      log(Level::warning, "the names of this worker's ", trainer.position.files->size(), " files have ", bytes,
+      log(Level::warning, "the names and sizes of this worker's ", trainer.position.files->size(), " files have ",
+          bytes,
           " bytes, too many for a checkpoint: it can be resumed with as many workers only; use fewer, larger files");
     }
     trainer.position.files.reset();
+    trainer.position.sizes.clear();
   }
   return concat(word, step_, '\n', to_json(trainer));
 }
@@ -195,6 +209,9 @@ PRDIST_DECL bool Checkpointer::due() {
   bool const stop = (StopSignal::requested() || wish.server_ends()) && !asked_to_stop_;
   // Whoever comes first: worker 0 may have run out of batches.
   bool const interval = options_.every != 0 && step_ - met_at_ >= options_.every && !wish.wanted();
+  if (StopSignal::is_new()) {
+    log(Level::info, "worker ", client_.options().trainer, asked_to_stop, StopSignal::name());
+  }
   if (stop || interval) {
     asked_to_stop_ = asked_to_stop_ || stop;
     // In step, nobody can be past the step that begins now: all hear of it before they end it, and meet behind it.
@@ -249,7 +266,8 @@ PRDIST_DECL Next Checkpointer::meet(WorkerState const& state) {
   if (lost) throw *lost;
   if (!why.empty()) throw detail::last_not_written(why);
   has_stopped_ = true;
-  log(Level::info, "worker ", own, " stops at step ", step_, ", after a last checkpoint: --resume goes on from there");
+  client_.cut_wish().stopped();
+  log(Level::info, "worker ", own, " stops at step ", step_, ", after a last checkpoint: resume() goes on from there");
   return Next::stop;
 }
 
@@ -266,37 +284,47 @@ PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
     throw Error(Errc::job_state, "a checkpoint of ", manifest.trainers.size(), " of ", client_.options().trainers,
                 " workers: the others have left the job, and nobody knows where they stood");
   }
-  auto const changed = base_ && options_.full_every > 1 && written_ % options_.full_every != 0;
-  if (changed) manifest.base = base_;
+  // Kept only when a later one shall hold the changes since: servers note every key that goes from then on.
+  std::optional<std::uint64_t> links;
+  std::string since;
+  if (options_.full_every > 1) {
+    auto const kept = detail::kept_cut(client_, options_.directory);
+    bool const changed = kept && kept->links < options_.full_every;
+    if (changed) manifest.base = kept->base;
+    if (changed) since = kept->name();
+    links = changed ? kept->links + 1 : 1;
+  }
+  bool const keep_all = others_are_there();
   auto const pass = detail::next_pass(options_.directory);
   auto pending = std::make_shared<PendingCheckpoint>(options_.directory, pass, concat(::getpid()));
-  detail::cut(client_, pending->path(), changed);
-  if (written_ == 0 && !resumed_ && pass > 0) {
-    log(Level::warning, options_.directory, " holds checkpoints that this job was not resumed from, up to ",
-        pass_name(pass - 1),
-        ": none is removed while it runs; call resume() to go on from them, or give another folder");
-    keep_all_ = true;
-  }
-  ++written_;
-  auto const write = [this, pending, manifest = std::move(manifest)] {
-    // Kept only when a later one shall hold the changes since: servers note every key that goes from then on.
-    auto const checkpoint = detail::complete(client_, *pending, manifest, options_.full_every > 1);
-    if (!keep_all_) detail::prune_quietly(options_.directory, options_.keep, damaged_);
-    return CheckpointBase{checkpoint.manifest.pass, checkpoint.id};
+  detail::cut(client_, pending->path(), since);
+  auto const write = [this, pending, manifest = std::move(manifest), links, keep_all] {
+    (void)detail::complete(client_, *pending, manifest, links);
+    if (!keep_all) detail::prune_quietly(options_.directory, options_.keep, damaged_);
   };
   writing_ =
       std::make_shared<detail::CheckpointWriting>(detail::CheckpointWriting{std::async(std::launch::async, write)});
 }
 
+PRDIST_DECL bool Checkpointer::others_are_there() {
+  if (resumed_) return false;
+  // Whoever writes later finds this job's own there, and asks server 0.
+  return !once(client_, "a look for checkpoints of others", [&]() -> std::string {
+            auto const passes = passes_in(options_.directory);
+            if (passes.empty()) return {};
+            log(Level::warning, options_.directory, " holds checkpoints that this job was not resumed from, up to ",
+                pass_name(passes.back()),
+                ": none is removed while it runs; call resume() to go on from them, or give another folder");
+            return pass_name(passes.back());
+          }).empty();
+}
+
 PRDIST_DECL bool Checkpointer::writing() const {
-  return writing_ && writing_->base.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  return writing_ && writing_->done.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
 }
 
 PRDIST_DECL void Checkpointer::wait() {
-  auto const writing = std::exchange(writing_, nullptr);
-  if (!writing) return;
-  base_.reset();  // unless this one can be built on, the next is a full one
-  base_ = writing->base.get();
+  if (auto const writing = std::exchange(writing_, nullptr)) writing->done.get();
 }
 
 PRDIST_DECL void Checkpointer::wait_quietly() noexcept {
@@ -316,17 +344,25 @@ PRDIST_DECL void Checkpointer::finish(WorkerState const& state) {
 PRDIST_DECL void Checkpointer::save(WorkerState const& state) {
   settle_();
   auto const own = client_.options().trainer;
-  auto texts = client_.meet("the last checkpoint", text_of(detail::finished_word, state));
-  if (texts.begin()->first == own) {
-    start_writing(texts);
-    wait();
+  auto const texts = client_.meet("the last checkpoint", text_of(detail::finished_word, state));
+  auto const writer = texts.begin()->first;
+  std::string failed;
+  if (writer == own) {
+    try {
+      start_writing(texts);
+      wait();
+    } catch (Error const& error) {
+      failed = error.what();
+    }
   }
-  client_.barrier("the last checkpoint is written");
+  // A failure is everybody's, and all may go on: what was trained is still on the servers.
+  failed = client_.meet("the last checkpoint is written", failed)[writer];
+  if (!failed.empty()) throw detail::last_not_written(failed);
 }
 
 PRDIST_DECL void load_checkpoint(Client& client, std::string const& path) {
   if (std::filesystem::exists(concat(path, "/manifest.json"))) return detail::load(client, open_checkpoint(path));
-  std::set<std::uint64_t> damaged;
+  std::set<std::string> damaged;
   if (!detail::load_latest(
           client, path, [](Manifest const&) {}, damaged)) {
     throw Error(Errc::checkpoint_missing, path, ", has no complete checkpoint: save one first, or check the path");
@@ -335,18 +371,19 @@ PRDIST_DECL void load_checkpoint(Client& client, std::string const& path) {
 
 PRDIST_DECL std::string save_checkpoint(Client& client, std::string const& directory, std::string_view strategy) {
   PendingCheckpoint pending(directory, detail::next_pass(directory), concat(::getpid()));
-  auto manifest = detail::manifest_of(client, strategy);
-  client.cut(pending.path());
-  return detail::complete(client, pending, std::move(manifest), false).path;
+  return detail::complete(client, pending, detail::cut_all(client, pending, strategy)).path;
 }
 
 PRDIST_DECL void export_model(Client& client, std::string const& path, std::string_view strategy) {
+  detail::check_replaceable(path);  // before the servers write for it
+  std::error_code ignored;          // what cannot be made is told by what would lie in it
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   // By way of a checkpoint beside it, so that the rows of a moment go to the file and not through this worker's memory.
-  auto const folder = concat(path, ".parts");
-  auto const checkpoint = save_checkpoint(client, folder, strategy);
-  export_npz(chain_of(open_checkpoint(checkpoint)), path);
-  std::filesystem::remove_all(folder);
-  log(Level::info, "model in ", path);
+  detail::FolderBeside const folder(path);
+  PendingCheckpoint pending(folder.path(), 0, concat(::getpid()));
+  auto const parts = detail::gather_parts(client, pending, detail::cut_all(client, pending, strategy));
+  export_npz(std::span(&parts, 1), path);
+  log(Level::info, "model in ", path, ": ", detail::rows_in(parts.manifest), " rows");
 }
 
 PRDIST_DECL void shrink_tables(Client& client, std::uint32_t day) {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +22,7 @@
 #include <prdist/concepts/device.hpp>
 #include <prdist/concepts/model.hpp>
 #include <prdist/concepts/strategy.hpp>
+#include <prdist/core/diverged.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/core/log.hpp>
 #include <prdist/core/runtime.hpp>
@@ -72,14 +73,14 @@ class DistributedOptimizer {
   }
 
   /// One step on one batch; returns the batch's mean loss before it. The first call declares the model's tables, so
-  /// all steps of an optimizer are of one model.
-  /// @throws Error job.state before init_worker(), and whatever a server or the network has to say
+  /// all steps of an optimizer are of one model. A step whose loss is no finite number pushes nothing.
+  /// @throws Error job.state before init_worker(), job.diverged, and whatever a server or the network has to say
   template <class Model, class Batch>
   requires trainable<Model, Batch>
   double minimize(Model& model, Batch const& batch) { return minimize(model, batch, 0); }
 
   /// The same for one of several threads, `lane` of use_threads(); each brings a model of its own. `following` is the
-  /// batch of this thread's next call, when it is known by now.
+  /// batch of this thread's next call, when it is known by now. @throws Error job.state when that brings another
   template <class Model, class Batch>
   requires trainable<Model, Batch>
   double minimize(Model& model, Batch const& batch, std::size_t lane, Batch const* following = nullptr) {
@@ -91,18 +92,22 @@ class DistributedOptimizer {
   }
 
   /// One step on one batch, cut into `parts` that are computed by as many threads as there are models. The parts'
-  /// gradients are summed in their order, so the number of models does not change a bit of the result.
+  /// gradients are summed in their order, so the number of models does not change a bit of the result. In Sync alone:
+  /// elsewhere each thread steps by itself, see train().
   template <class Model, can_slice Batch>
   requires trainable<Model, Batch>
   double minimize(std::span<Model> models, Batch const& batch, std::size_t parts) {
+    static_assert(StrategyChoice::apply == ApplyRule::gather,
+                  "prdist: minimize() of several models is a step of Sync; with other strategies give train() threads, "
+                  "or call minimize(model, batch, lane) in each");
     prepare(models.front());
     parts = std::clamp<std::size_t>(parts, 1, std::max<std::size_t>(1, batch.size()));
     while (lanes_.size() < parts) add_lane();
     if (!team_ || team_->size() != models.size()) team_ = std::make_unique<Team>(models.size());
     std::span<std::unique_ptr<LaneOf> const> const lanes(lanes_.data(), parts);
-    SplitStep<DeviceChoice, Model, Batch> step(lanes, *team_, models, batch,
-                                               [this](std::uint64_t ahead) { tick(0, ahead); });
+    SplitStep<DeviceChoice, Model, Batch> step(lanes, *team_, models, batch, [this](double loss) { check(0, loss); });
     strategy_.step(step);
+    ++lane_of(0).steps;
     return step.loss;
   }
 
@@ -117,7 +122,8 @@ class DistributedOptimizer {
     if (!tables_) return;
     lane_of(lane).settle(0);
     if (meeting_) meeting_->leave(lane);
-    if (uses_clock_) client().leave_clock(number(lane), number(threads_));
+    // Also when no thread has ticked yet: the first tick counts all threads, and would wait for one that is through.
+    if constexpr (ticks) client().leave_clock(number(lane), number(threads_));
   }
 
   /// Trains on every batch that `next` gives (std::optional<Batch>, nothing at the end). In Sync a batch is a step,
@@ -183,6 +189,7 @@ class DistributedOptimizer {
   using LaneOf = TrainerLane<DeviceChoice>;
   static constexpr bool local = StrategyChoice::apply == ApplyRule::add;
   static constexpr bool asks_ahead = requires { StrategyChoice::asks_ahead; };
+  static constexpr bool ticks = requires { StrategyChoice::ticks; };
 
   /// A step of one thread on one batch.
   template <class Model, class Batch>
@@ -190,7 +197,13 @@ class DistributedOptimizer {
     StepOf(DistributedOptimizer& self, std::size_t lane, Model& model, Batch const& batch, Batch const* following)
         : self_(self), number_(lane), lane_(self.lane_of(lane)), model_(model), batch_(batch), following_(following) {}
     void pull() override {
-      if (lane_.has_ahead()) return lane_.take_ahead();
+      if (lane_.has_ahead()) {
+        if (lane_.is_ahead_for(model_, batch_)) return lane_.take_ahead();
+        lane_.drop_ahead();
+        throw Error(Errc::job_state,
+                    "minimize() with another batch than its last call named as the following one: name the batch that "
+                    "comes next, or none");
+      }
       lane_.open(model_, batch_);
       if constexpr (local) {
         self_.copy_->read(lane_);
@@ -202,7 +215,10 @@ class DistributedOptimizer {
     void ask_ahead() override {
       if (following_ != nullptr) lane_.ask_ahead(model_, *following_);
     }
-    void compute() override { loss = lane_.compute(model_, batch_, lane_.dense_view()); }
+    void compute() override {
+      loss = lane_.compute(model_, batch_, lane_.dense_view());
+      self_.check(number_, loss);
+    }
     void push(std::size_t merge) override { lane_.push(merge); }
     void settle(std::size_t most) override { lane_.settle(most); }
     void meet() override { self_.meet(number_); }
@@ -234,6 +250,13 @@ class DistributedOptimizer {
 
   [[nodiscard]] LaneOf& lane_of(std::size_t lane) { return *lanes_.at(lane); }
 
+  void check(std::size_t lane, double loss) {
+    if (std::isfinite(loss)) return;
+    auto const worker = client().options().trainer;
+    check_loss(threads_ > 1 ? concat("worker ", worker, ", thread ", lane) : concat("worker ", worker),
+               lane_of(lane).steps + 1, loss);
+  }
+
   /// One push of the mean of all threads' gradients, applied before anybody goes on.
   void meet(std::size_t number) {
     meeting_->meet(number, [this](std::set<std::size_t> const& here) {
@@ -246,7 +269,11 @@ class DistributedOptimizer {
   }
 
   void tick(std::size_t lane, std::uint64_t ahead) {
-    uses_clock_ = true;
+    // Threads that end without a step would be waited for: nobody tells the clock that they are through.
+    if constexpr (!ticks) {
+      throw Error(Errc::job_state, "strategy '", StrategyChoice::name,
+                  "' calls tick() and does not say that it does: give it a `static constexpr bool ticks = true`");
+    }
     auto const steps = lane_of(lane).steps + 1;
     while (!client().tick(number(lane), number(threads_), steps, ahead)) {
       if (look_) look_(lane);
@@ -257,9 +284,8 @@ class DistributedOptimizer {
   void give_up(std::size_t lane) noexcept {
     lane_of(lane).drop_ahead();
     meeting_->leave(lane);
-    if (!uses_clock_) return;
     try {
-      client().leave_clock(number(lane), number(threads_));
+      if constexpr (ticks) client().leave_clock(number(lane), number(threads_));
     } catch (std::exception const& error) {
       log(Level::warning, error.what());  // why it failed is thrown by train()
     }
@@ -276,14 +302,11 @@ class DistributedOptimizer {
     BatchFeed feed(next, options);
     look_ = [&](std::size_t lane) {
       if (!feed.pause_due()) return;
-      // The others do not wait for this thread in a step, while it waits for them here.
       lane_of(lane).settle(0);
-      meeting_->leave(lane);
-      pauses.meet(lane, [&](auto const&) {
+      meet_aside(*meeting_, pauses, lane, [&](auto const&) {
         if (copy_) copy_->settle();
         feed.pause();
       });
-      meeting_->join(lane);
     };
     auto const wait = [&](std::size_t lane, Duration time) {
       meeting_->leave(lane);
@@ -325,7 +348,6 @@ class DistributedOptimizer {
   std::uint64_t seed_;
   StalenessBound staleness_;
   std::size_t threads_ = 1;
-  std::atomic<bool> uses_clock_ = false;
   std::mutex prepare_mutex_;
   std::unique_ptr<ModelTables> tables_;
   std::unique_ptr<Meeting> meeting_;

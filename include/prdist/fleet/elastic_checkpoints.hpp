@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include <prdist/core/decl.hpp>
+#include <prdist/core/descriptor.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/fleet/checkpointer.hpp>
 #include <prdist/trainer/client.hpp>
@@ -29,7 +30,8 @@ class ElasticCheckpoints {
 
   /// Before the first file is asked for, when the tables are declared. The first worker of the job loads the newest
   /// checkpoint when `resume` says so, the others wait for it; who comes later finds it done. Without `resume` a
-  /// directory that holds checkpoints is refused. @throws Error checkpoint.*, table.mismatch, config.contradiction
+  /// directory that holds checkpoints is refused, and in any case one in which another job saves: it is this job's as
+  /// long as one of its workers is there. @throws Error checkpoint.*, table.mismatch, config.contradiction
   void begin(bool resume);
 
   /// One more step has been taken.
@@ -62,7 +64,9 @@ class ElasticCheckpoints {
   CheckpointOptions options_;
   std::string strategy_;
   std::uint64_t step_ = 0;
-  std::set<std::uint64_t> damaged_{};  ///< passes that begin() found to be so
+  std::set<std::string> damaged_{};  ///< ids of checkpoints that begin() found to be so; all workers know them
+  std::string owner_{};              ///< what the directory says of whose it is; all workers know it
+  Descriptor hold_{};                ///< shared by all workers against other jobs
   std::uint64_t saved_at_ = 0;
   std::shared_ptr<detail::ElasticWriting> writing_;
 };

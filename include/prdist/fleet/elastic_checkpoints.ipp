@@ -2,8 +2,10 @@
 // Definitions of fleet/elastic_checkpoints.hpp.
 #pragma once
 
+#include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <optional>
@@ -11,10 +13,12 @@
 
 #include <prdist/checkpoint/directory.hpp>
 #include <prdist/checkpoint/pending.hpp>
+#include <prdist/core/escaped.hpp>
 #include <prdist/core/log.hpp>
 #include <prdist/fleet/checkpoint_steps.ipp>
 #include <prdist/fleet/dispatched_files.hpp>
 #include <prdist/fleet/elastic_checkpoints.hpp>
+#include <prdist/fleet/shared_failure.hpp>
 
 namespace prdist {
 
@@ -44,20 +48,64 @@ class WritingDuty {
   Client& client_;
 };
 
+// Whose a folder is. All workers of a job share a lock on it from begin() on, which keeps other jobs from beginning
+// there. That is not enough where the file system has no locks, or when all workers were gone for a while: so the
+// folder also names its job, in a text that all its workers know.
+
+[[nodiscard]] inline std::string owner_file(std::string const& directory) {
+  return concat(directory, "/owner");
+}
+
+/// A text that no other job has.
+[[nodiscard]] inline std::string new_owner() {
+  std::uint64_t number = 0;
+  // It does not fail for so few bytes; if it did, time and process would tell jobs apart.
+  [[maybe_unused]] auto const bytes = ::getrandom(&number, sizeof number, 0);
+  return concat("an elastic job, begun ", utc_now(), " by process ", ::getpid(), ", ", hex(number));
+}
+
+inline void name_owner(std::string const& directory, std::string_view owner) {
+  write_text(owner_file(directory), concat(owner, '\n'));
+}
+
+/// @throws Error checkpoint.file when it is another's by now
+inline void check_owner(std::string const& directory, std::string_view owner) {
+  auto named = read_text(owner_file(directory));
+  if (named.ends_with('\n')) named.pop_back();
+  if (named.empty()) return name_owner(directory, owner);  // somebody has emptied the folder, or the disk was full
+  if (named == owner) return;
+  throw Error(Errc::checkpoint_file, directory, ", another job has taken it over, says ", owner_file(directory), ", '",
+              escaped(named), "': give each its own folder");
+}
+
+/// For one writer at a time: one that counts as lost may live, and write. @throws Error as check_owner()
+[[nodiscard]] inline Descriptor lock_for_writing(std::string const& directory, std::string_view owner) {
+  make_writable(directory);
+  Descriptor lock(::open(owner_file(directory).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666));
+  hold(lock, directory, LOCK_EX);
+  check_owner(directory, owner);
+  return lock;
+}
+
 /// Nobody has to stand still for it: a file that is done by the time of asking is in the cut, whatever comes behind it.
 inline void write_elastic(Client& client, CheckpointOptions const& options, std::string_view strategy,
-                          std::uint64_t step, std::set<std::uint64_t> const& damaged) {
+                          std::string_view owner, std::uint64_t step, std::set<std::string> const& damaged) {
   WritingDuty const duty(client);
   // Only meanwhile: the next one may be another worker's to write.
-  auto const lock = lock_directory(options.directory);
+  auto const lock = lock_for_writing(options.directory, owner);
   auto manifest = manifest_of(client, strategy);
   manifest.step = step;
   // First: a file that is done by now is in the cut with all that was learned from it.
   manifest.trainers.push_back({.program = to_json(client.file_state())});
   PendingCheckpoint pending(options.directory, next_pass(options.directory), concat(::getpid()));
-  cut(client, pending.path(), false);
-  (void)complete(client, pending, std::move(manifest), false);
-  prune_quietly(options.directory, options.keep, damaged);
+  cut(client, pending.path());
+  (void)complete(client, pending, std::move(manifest));
+  try {
+    check_owner(options.directory, owner);  // writing may have taken long
+    prune_quietly(options.directory, options.keep, damaged);
+  } catch (Error const& error) {
+    log(Level::warning, "older checkpoints stay: ", error.what());
+  }
 }
 
 }  // namespace detail
@@ -75,29 +123,41 @@ PRDIST_DECL void ElasticCheckpoints::begin(bool resume) {
   std::optional<Error> failed;
   auto const text = once(client_, "begin", [&] {
     try {
+      auto lock = detail::lock_directory(options_.directory);
+      remove_leftovers(options_.directory);
       auto const passes = passes_in(options_.directory);
       // Another job's checkpoints would be counted, and removed, as if they were this one's.
       if (!resume && !passes.empty()) {
         throw Error(Errc::config_contradiction, options_.directory, " holds checkpoints up to ",
                     pass_name(passes.back()), ": resume from them, or give another folder");
       }
-      return resume ? load_newest() : std::string("0");
+      auto const step = resume ? load_newest() : std::string("0");
+      owner_ = detail::new_owner();
+      detail::name_owner(options_.directory, owner_);
+      detail::hold(lock, options_.directory, LOCK_SH);
+      hold_ = std::move(lock);
+      return concat(step, '\n', owner_, '\n', detail::joined(damaged_));
     } catch (Error const& error) {
       failed = error;
-      return concat("failed\n", error.message());
+      return detail::failure_text(error);
     }
   });
   if (failed) throw *failed;
-  if (text.starts_with("failed\n")) {
-    throw Error(Errc::checkpoint_file, "another worker could not begin: ", text.substr(text.find('\n') + 1));
-  }
-  (void)parse_number(text, step_);
+  detail::throw_failure_in(text, "another worker could not begin");
+  std::string_view rest(text);
+  auto const next_line = [&] {
+    auto const line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    return line;
+  };
+  (void)parse_number(next_line(), step_);
+  owner_ = next_line();
+  damaged_ = detail::words_in(next_line());
+  if (!hold_) hold_ = detail::lock_directory(options_.directory, LOCK_SH);
   saved_at_ = step_;
 }
 
 PRDIST_DECL std::string ElasticCheckpoints::load_newest() {
-  auto const lock = detail::lock_directory(options_.directory);
-  remove_leftovers(options_.directory);
   std::optional<FileState> files;
   auto const check = [&](Manifest const& manifest) {
     auto const path = concat(options_.directory, '/', pass_name(manifest.pass));
@@ -131,9 +191,10 @@ PRDIST_DECL void ElasticCheckpoints::save() {
   saved_at_ = step_;
   if (client_.ask_duty("checkpoints").what != DutyAnswer::What::yours) return;
   wait();
-  auto const write = [&client = client_, options = options_, strategy = strategy_, step = step_, damaged = damaged_] {
+  auto const write = [&client = client_, options = options_, strategy = strategy_, owner = owner_, step = step_,
+                      damaged = damaged_] {
     try {
-      detail::write_elastic(client, options, strategy, step, damaged);
+      detail::write_elastic(client, options, strategy, owner, step, damaged);
     } catch (std::exception const& error) {
       log(Level::error, "a checkpoint was not written, the ones before are as they were: ", error.what());
     }
@@ -162,7 +223,7 @@ PRDIST_DECL bool ElasticCheckpoints::job_ends() {
 
 PRDIST_DECL void ElasticCheckpoints::save_last() {
   wait();
-  detail::write_elastic(client_, options_, strategy_, step_, damaged_);
+  detail::write_elastic(client_, options_, strategy_, owner_, step_, damaged_);
 }
 
 }  // namespace prdist

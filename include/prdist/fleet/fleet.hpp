@@ -126,6 +126,10 @@ class Fleet {
                   "split_files() in an elastic job, where the share of one that leaves would be read by "
                   "nobody: use dispatched_files()");
     }
+    if (files.size() < roles_.workers && is_first_worker()) {
+      log(Level::warning, files.size(), files.size() == 1 ? " file for " : " files for ", roles_.workers,
+          " workers: ", roles_.workers - files.size(), " of them have none");
+    }
     return prdist::split_files(files, roles_.workers, roles_.index).value();
   }
 
@@ -205,6 +209,7 @@ class Fleet {
     options.elastic = roles_.elastic;
     options.deadline = options_.deadline;
     options.wait_for_servers = options_.wait_for_servers;
+    options.wait_for_disk = options_.wait_for_disk;
     options.retry_every = options_.retry_every;
     client_.emplace(
         runtime_,
@@ -227,7 +232,8 @@ class Fleet {
   }
 
   /// Tells the servers that this worker goes before the work is finished: an elastic job goes on without it, and what
-  /// it had in hand goes to others. Pushes of an optimizer that are still under way arrive first.
+  /// it had in hand goes to others; servers of any other job end with 143. Pushes of an optimizer that are still under
+  /// way arrive first.
   void leave_worker() {
     client().leave(false);
     stopped_ = true;

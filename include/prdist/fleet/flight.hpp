@@ -2,6 +2,7 @@
 // The gradients of one step on their way to the servers, and how several become one.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -71,6 +72,16 @@ struct MergeRules {
   }
 };
 
+/// Of each server the older of two versions; 0 stands for "not asked".
+inline void take_oldest(Seen& seen, Seen const& other) {
+  if (seen.size() < other.size()) seen.resize(other.size());
+  for (std::size_t s = 0; s < other.size(); ++s) {
+    // Versions count round and round.
+    bool const older = static_cast<std::int32_t>(other[s] - seen[s]) < 0;
+    if (other[s] != 0 && (seen[s] == 0 || older)) seen[s] = other[s];
+  }
+}
+
 /// Merges `parts`, in their order, into `into`: the same parts give the same bytes.
 template <device_policy DeviceChoice>
 void merge(std::span<Flight<DeviceChoice>* const> parts, MergeRules const& rules, ModelTables const& tables,
@@ -79,7 +90,9 @@ void merge(std::span<Flight<DeviceChoice>* const> parts, MergeRules const& rules
   into.examples = 0;
   for (auto const* const part : parts) into.examples += part->examples;
   auto const share = [&](auto const& part, bool sum) {
-    return sum ? 1.0F : static_cast<float>(static_cast<double>(part.examples) / into.examples);
+    // Of no examples at all, such as an empty batch in Sync, there is nothing to share.
+    auto const all = std::max<std::uint32_t>(1, into.examples);
+    return sum ? 1.0F : static_cast<float>(static_cast<double>(part.examples) / all);
   };
   std::vector<Key> all;
   for (std::size_t t = 0; t < tables.sparse.size(); ++t) {
@@ -115,6 +128,9 @@ void merge(std::span<Flight<DeviceChoice>* const> parts, MergeRules const& rules
   }
   // As stale as the oldest of them.
   into.seen = parts.front()->seen;
+  for (auto const* const part : parts.subspan(1)) {
+    for (std::size_t t = 0; t < into.seen.size(); ++t) take_oldest(into.seen[t], part->seen[t]);
+  }
 }
 
 }  // namespace prdist

@@ -35,8 +35,7 @@ class GeoCopy {
     }
     if (!tables_.dense) return;
     if (!dense_) dense_.emplace(dense_rule_, pull_dense());
-    auto const weights = dense_->weights();
-    std::copy(weights.begin(), weights.end(), lane.dense().begin());
+    dense_->read(lane.dense());
   }
 
   template <class Lane>

@@ -34,8 +34,12 @@ struct ModelTables {
   template <class Model>
   [[nodiscard]] static ModelTables declare(Client& client, Model const& model, Optimizers const& rules, ApplyRule apply,
                                            std::uint64_t seed, StalenessBound const& staleness) {
-    // A table that adds knows no rule: the trainers learn, each by itself.
-    auto const rule = [&](Optimizer const& wanted) { return apply == ApplyRule::add ? Optimizer(adding) : wanted; };
+    // A table that adds has no rule of its own: the trainers learn, each by itself, and all by the same.
+    bool const adds = apply == ApplyRule::add;
+    auto const rule = [&](Optimizer const& wanted) { return adds ? Optimizer(adding) : wanted; };
+    auto const learned_by = [&](Optimizer const& wanted) {
+      return adds ? std::optional<Optimizer>(wanted) : std::nullopt;
+    };
     ModelTables tables{.statistics = rules.rows.statistics.kept};
     for (auto const& input : model.sparse_inputs()) {
       tables.sparse.push_back(client.declare(SparseSpec{.name = input.name,
@@ -48,7 +52,8 @@ struct ModelTables {
                                                         .admission = rules.rows.admission,
                                                         .statistics = rules.rows.statistics,
                                                         .eviction = rules.rows.eviction,
-                                                        .staleness = staleness}));
+                                                        .staleness = staleness,
+                                                        .learned_by = learned_by(rules.sparse)}));
     }
     if (auto parts = model.dense_parts(); !parts.empty()) {
       tables.dense = client.declare(DenseSpec{.name = "dense",
@@ -56,7 +61,8 @@ struct ModelTables {
                                               .optimizer = rule(rules.dense),
                                               .apply = apply,
                                               .seed = seed,
-                                              .staleness = staleness});
+                                              .staleness = staleness,
+                                              .learned_by = learned_by(rules.dense)});
     }
     return tables;
   }

@@ -36,6 +36,7 @@ struct FleetOptions {
   Duration deadline = std::chrono::seconds(60);           ///< of every call to a server
   Duration wait_for_servers = std::chrono::seconds(120);  ///< of init_worker()
   Duration wait_for_workers = std::chrono::minutes(30);   ///< of run_server(), until all have come
+  Duration wait_for_disk = std::chrono::minutes(10);      ///< of a checkpoint whose rows a server's disk has to take
   Duration lost_after = std::chrono::seconds(60);         ///< silence after which a worker is given up
   Duration elastic_timeout = std::chrono::seconds(120);   ///< of an elastic job with fewer workers than its least
   Duration retry_every = std::chrono::seconds(3);         ///< between two looks for a server
@@ -61,8 +62,8 @@ struct TrainOptions {
 };
 
 /// The defaults, overridden by FLAGS_rpc_deadline (milliseconds, as Paddle has it), PRDIST_WAIT_SERVERS,
-/// PRDIST_WAIT_WORKERS, PRDIST_LOST_AFTER, PRDIST_ELASTIC_TIMEOUT (seconds), PRDIST_SERVER_THREADS and
-/// PRDIST_SERVER_MEMORY_MB.
+/// PRDIST_WAIT_WORKERS, PRDIST_WAIT_DISK, PRDIST_LOST_AFTER, PRDIST_ELASTIC_TIMEOUT (seconds), PRDIST_SERVER_THREADS
+/// and PRDIST_SERVER_MEMORY_MB.
 /// @throws Error config.invalid
 [[nodiscard]] inline FleetOptions options_from_env(Environment const& environment = process_environment) {
   FleetOptions options;
@@ -76,6 +77,9 @@ struct TrainOptions {
   }
   if (auto const value = read.optional_number("PRDIST_WAIT_WORKERS", 1, most)) {
     options.wait_for_workers = std::chrono::seconds(*value);
+  }
+  if (auto const value = read.optional_number("PRDIST_WAIT_DISK", 1, most)) {
+    options.wait_for_disk = std::chrono::seconds(*value);
   }
   if (auto const value = read.optional_number("PRDIST_LOST_AFTER", 1, most)) {
     options.lost_after = std::chrono::seconds(*value);
@@ -94,6 +98,12 @@ struct TrainOptions {
     }
   }
   return options;
+}
+
+/// Threads of a worker as CPU_NUM gives them, which launchers set from `threads` of config.yaml; nothing when it is not
+/// set. @throws Error config.invalid
+[[nodiscard]] inline std::optional<std::size_t> threads_from_env(Environment const& environment = process_environment) {
+  return detail::RoleReader(environment).optional_number("CPU_NUM", 1, 1024);
 }
 
 }  // namespace prdist

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdio>
 #include <exception>
 
 #include <prdist/core/error.hpp>
@@ -13,8 +14,11 @@ namespace prdist {
 
 /// Runs `body` and returns its exit code, or that of the error it threw. For main():
 ///   int main() { return prdist::run_main([] { ...; return 0; }); }
+/// What it prints reaches a log line by line, as on a terminal: a process that is killed would take a full buffer
+/// along.
 template <std::invocable Body>
 [[nodiscard]] int run_main(Body&& body) {
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   try {
     return static_cast<int>(body());
   } catch (Error const& error) {

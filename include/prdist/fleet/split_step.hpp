@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step of all threads of a trainer on one batch: it is cut into parts, a lane for each, and their gradients are added
-// in the order of the parts. How many threads share the parts does not change a bit of the result.
+// A gathered step of all threads of a trainer on one batch: it is cut into parts, a lane for each, and their gradients
+// are added in the order of the parts. How many threads share the parts does not change a bit of the result.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,11 +25,10 @@ class SplitStep final : public Step {
  public:
   using Lanes = std::span<std::unique_ptr<TrainerLane<DeviceChoice>> const>;
 
-  /// A part for every lane; thread i of `team` computes with models[i]. `tick` is Step::tick() of the whole trainer.
-  /// All must outlive the step.
-  SplitStep(Lanes lanes, Team& team, std::span<Model> models, Batch const& batch,
-            std::function<void(std::uint64_t)> tick)
-      : lanes_(lanes), team_(team), models_(models), batch_(batch), tick_(std::move(tick)), losses_(lanes.size()) {
+  /// A part for every lane; thread i of `team` computes with models[i]. `check` is given the loss before anything is
+  /// pushed, and may throw. All must outlive the step.
+  SplitStep(Lanes lanes, Team& team, std::span<Model> models, Batch const& batch, std::function<void(double)> check)
+      : lanes_(lanes), team_(team), models_(models), batch_(batch), check_(std::move(check)), losses_(lanes.size()) {
     for (std::size_t part = 0; part < lanes.size(); ++part) {
       auto const first = batch.size() * part / lanes.size();
       slices_.push_back(batch.slice(first, batch.size() * (part + 1) / lanes.size() - first));
@@ -47,9 +47,12 @@ class SplitStep final : public Step {
     each_part(
         [&](std::size_t part, Model& model) { losses_[part] = lanes_[part]->compute(model, slices_[part], dense); });
     for (std::size_t part = 0; part < slices_.size(); ++part) {
-      loss += losses_[part] * static_cast<double>(slices_[part].size()) / static_cast<double>(batch_.size());
+      loss += losses_[part] * static_cast<double>(slices_[part].size()) /
+              static_cast<double>(std::max<std::size_t>(1, batch_.size()));
     }
+    check_(loss);
   }
+  /// At once: the servers wait for every step of everybody.
   void push(std::size_t) override {
     std::vector<Flight<DeviceChoice>*> parts;
     for (auto const& lane : lanes_) parts.push_back(&lane->gradients());
@@ -60,7 +63,8 @@ class SplitStep final : public Step {
     push(1);
     settle(0);
   }
-  void tick(std::uint64_t ahead) override { tick_(ahead); }
+  // In a gathered step nobody is ahead of anybody, and no trainer has a copy of its own.
+  void tick(std::uint64_t) override {}
   void learn() override {}
   void exchange(std::size_t) override {}
 
@@ -78,7 +82,7 @@ class SplitStep final : public Step {
   Team& team_;
   std::span<Model> models_;
   Batch const& batch_;
-  std::function<void(std::uint64_t)> tick_;
+  std::function<void(double)> check_;
   std::vector<Batch> slices_;
   std::vector<double> losses_;
 };

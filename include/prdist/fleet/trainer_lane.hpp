@@ -54,6 +54,21 @@ class TrainerLane {
     ask(ahead_, true);
   }
   [[nodiscard]] bool has_ahead() const noexcept { return !ahead_.pulls.empty(); }
+  /// Whether this batch has the keys that were asked for.
+  template <class Model, class Batch>
+  [[nodiscard]] bool is_ahead_for(Model const& model, Batch const& batch) const {
+    if (ahead_.gradients.examples != batch.size()) return false;
+    for (std::size_t t = 0; t < tables_.sparse.size(); ++t) {
+      auto const keys = model.keys(batch, t);
+      auto const index = ahead_.index[t].index();
+      auto const& distinct = ahead_.gradients.keys[t];
+      if (!std::equal(keys.begin(), keys.end(), index.begin(), index.end(),
+                      [&](Key key, std::uint32_t at) { return key == distinct[at]; })) {
+        return false;
+      }
+    }
+    return true;
+  }
   /// Forgets it, when there will be no next step.
   void drop_ahead() noexcept { ahead_.pulls.clear(); }
   void take_ahead() {
@@ -197,6 +212,7 @@ class TrainerLane {
   void ask(Inputs& inputs, bool with_dense) {
     auto& seen = inputs.gradients.seen;
     inputs.pulls.clear();
+    seen.back().clear();
     if (tables_.dense && with_dense) {
       inputs.pulls.push_back(client_.pull(*tables_.dense, device_.staging(inputs.dense), &seen.back()));
     }

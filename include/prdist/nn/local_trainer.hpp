@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <prdist/concepts/model.hpp>
+#include <prdist/core/diverged.hpp>
 #include <prdist/core/hash.hpp>
 #include <prdist/core/text.hpp>
 #include <prdist/nn/row_store.hpp>
@@ -60,6 +61,7 @@ class LocalTrainer {
   }
 
   /// One mini-batch: rows, gradients, one update of every parameter touched. Returns the mean loss before it.
+  /// @throws Error job.diverged when that is no finite number; nothing is updated then
   template <class Batch>
   requires trainable<Model, Batch>
   double step(Batch const& batch) {
@@ -72,6 +74,7 @@ class LocalTrainer {
     }
     auto const loss =
         static_cast<double>(model_.gradients(batch, StepView{dense(), dense_gradient_, row_views_, gradient_views_}));
+    check_loss("this process", ++steps_, loss);
     for (std::size_t t = 0; t < tables_.size(); ++t) tables_[t].push(model_.keys(batch, t), row_gradients_[t]);
     update_dense();
     return loss;
@@ -125,6 +128,7 @@ class LocalTrainer {
   std::vector<std::vector<float>> rows_, row_gradients_;
   std::vector<std::span<float const>> row_views_;
   std::vector<std::span<float>> gradient_views_;
+  std::uint64_t steps_ = 0;
 };
 
 }  // namespace prdist::nn

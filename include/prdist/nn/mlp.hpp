@@ -33,7 +33,10 @@ struct MlpShape {
   [[nodiscard]] std::vector<DensePart> parts() const {
     std::vector<DensePart> parts;
     for (std::size_t i = 0; i < layers(); ++i) {
-      parts.push_back({concat(name, i, ".w"), fan_in(i) * fan_out(i), Initializer::xavier(fan_in(i), fan_out(i))});
+      parts.push_back({concat(name, i, ".w"),
+                       fan_in(i) * fan_out(i),
+                       Initializer::xavier(fan_in(i), fan_out(i)),
+                       {fan_in(i), fan_out(i)}});
       parts.push_back({concat(name, i, ".b"), fan_out(i), Initializer::zeros()});
     }
     return parts;

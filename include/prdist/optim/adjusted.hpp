@@ -94,14 +94,27 @@ struct Adjusted {
   };
   template <class Sqrt, class... Sums>
   constexpr auto begin_row(float* row_state, Sums... sums) const {
-    auto scaled = rule;
+    auto const inner = begin_inner<Sqrt>(row_state, sums...);
+    return Row<decltype(inner)>{inner, penalty, bounds};
+  }
+
+ private:
+  template <class Sqrt, class... Sums>
+  constexpr auto begin_inner(float* row_state, Sums... sums) const {
     if constexpr (scheduled) {
       float& age = row_state[Rule::state_per_row];
-      scaled.rate *= static_cast<float>(schedule.factor_at(age));
+      auto const factor = static_cast<float>(schedule.factor_at(age));
       age += 1;
+      if constexpr (requires { rule.template begin_scaled_row<Sqrt>(row_state, factor); }) {
+        return rule.template begin_scaled_row<Sqrt>(row_state, factor);
+      } else {
+        auto scaled = rule;
+        scaled.rate *= factor;
+        return scaled.template begin_row<Sqrt>(row_state, sums...);
+      }
+    } else {
+      return rule.template begin_row<Sqrt>(row_state, sums...);
     }
-    auto const inner = scaled.template begin_row<Sqrt>(row_state, sums...);
-    return Row<decltype(inner)>{inner, penalty, bounds};
   }
 };
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // FTRL-Proximal: z += g - (sqrt(n + g * g) - sqrt(n)) / rate * w;  n += g * g;
 // w = |z| > l1 ? (sign(z) * l1 - z) / ((beta + sqrt(n)) / rate + l2) : 0. Its l1 makes weights exactly zero.
+//
+// A schedule gives each step a rate r of its own, and McMahan's sigma is then the difference of (beta + sqrt(n)) / r
+// between two steps: a weight with gradient 0 stays where it is. z is kept as the one that the weight follows from at
+// `rate`, so a row need not remember the r of its last step.
 #pragma once
 
 #include <cstddef>
@@ -33,11 +37,15 @@ struct Ftrl {
     for (std::size_t i = 0; i < 2 * dim; ++i) state[i] = 0;
   }
 
-  template <class Sqrt>
+  template <class Sqrt, bool scheduled>
   struct Row {
     float rate, beta, l1, l2;
+    float now;  ///< the rate of this step
     template <class V>
     constexpr void operator()(V& w, V* state, V const& g) const {
+      if constexpr (scheduled) {
+        if (now == 0) return;
+      }
       V const zero{};
       V sign = w;
       replace_by_sign(sign);
@@ -48,18 +56,35 @@ struct Ftrl {
       V old_root = state[0], root = n;
       Sqrt{}(old_root);
       Sqrt{}(root);
-      V const z = z0 + g - (root - old_root) / rate * w;
+      V z = z0 + g - (root - old_root) / rate * w;
+      if constexpr (scheduled) {
+        if (now != rate) z -= ((beta + root) / now - (beta + root) / rate) * w;
+      }
       sign = z;
       replace_by_sign(sign);
       V const beyond = sign * z - l1;
-      w = beyond > zero ? -sign * beyond / ((beta + root) / rate + l2) : zero;
+      V const old = w;
+      w = beyond > zero ? -sign * beyond / ((beta + root) / now + l2) : zero;
+      if constexpr (scheduled) {
+        if (now != rate) {
+          // Back to the z of `rate`. Without a gradient both are what they were, and rounding must not add up.
+          z = beyond > zero ? sign * l1 - w * ((beta + root) / rate + l2) : z;
+          w = g == zero ? old : w;
+          z = g == zero ? z0 : z;
+        }
+      }
       state[0] = n;
       state[1] = z;
     }
   };
   template <class Sqrt>
-  constexpr Row<Sqrt> begin_row(float*) const {
-    return {rate, beta, l1, l2};
+  constexpr Row<Sqrt, false> begin_row(float*) const {
+    return {rate, beta, l1, l2, rate};
+  }
+  /// A factor of 0 is no step: nothing of the row changes. One below 1e-12 counts as 0, or its inverse would overflow.
+  template <class Sqrt>
+  constexpr Row<Sqrt, true> begin_scaled_row(float*, float factor) const {
+    return {rate, beta, l1, l2, factor < 1e-12F ? 0.0F : rate * factor};
   }
 
   friend bool operator==(Ftrl const&, Ftrl const&) = default;

@@ -10,6 +10,8 @@
 //   row_sums                          how many sums over the row it needs
 //   row_terms<Sqrt>(row_state) → t    t(w, state, g, terms) writes what an element adds to each of them
 //   begin_row<Sqrt>(row_state, sums, dim) → f    in place of the one above
+// and one whose steps are not in proportion to its rate
+//   begin_scaled_row<Sqrt>(row_state, factor) → f    besides: a step whose rate a schedule has multiplied by `factor`
 // f and t take floats or vectors of floats; Sqrt, passed in as a type, replaces its argument by its root. So one text
 // of a rule runs vectorised on a CPU and as a functor on a GPU.
 #pragma once

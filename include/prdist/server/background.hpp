@@ -20,6 +20,12 @@
 
 namespace prdist {
 
+/// How far work is, told by the work itself.
+struct WorkProgress {
+  std::atomic<std::uint64_t> rows = 0;       ///< that are through
+  std::atomic<bool> waits_for_disk = false;  ///< all are through, and the disk takes its time
+};
+
 class Background {
  public:
   Background() = default;
@@ -29,20 +35,21 @@ class Background {
     if (thread_.joinable()) thread_.join();
   }
 
-  /// Runs `work`, which adds to the number it is given as rows come through and returns its result.
+  /// Runs `work`, which tells how far it is by what it is given, and returns its result.
   /// @throws Error job.state while other work goes on
-  void start(std::string what, std::function<std::string(std::atomic<std::uint64_t>& rows)> work) {
+  void start(std::string what, std::function<std::string(WorkProgress& progress)> work) {
     std::lock_guard const lock(mutex_);
     if (!state_.done) throw Error(Errc::job_state, what, " while ", state_.what, " is under way: wait for its end");
     if (thread_.joinable()) thread_.join();
     state_ = WorkState{std::move(what), false};
-    rows_ = 0;
+    progress_.rows = 0;
+    progress_.waits_for_disk = false;
     thread_ = std::thread([this, work = std::move(work)] {
       // Behind training where cores are few; when training waits for it, nobody is in its way.
       ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 10);
       WorkState ended;
       try {
-        ended.result = work(rows_);
+        ended.result = work(progress_);
       } catch (Error const& error) {
         ended.failed = error;
       } catch (std::exception const& error) {
@@ -50,7 +57,7 @@ class Background {
       }
       std::lock_guard const done(mutex_);
       ended.what = state_.what;
-      ended.rows = rows_;
+      ended.rows = progress_.rows;
       if (ended.failed) log(Level::error, ended.what, " failed: ", ended.failed->what());
       state_ = std::move(ended);
     });
@@ -60,14 +67,17 @@ class Background {
   [[nodiscard]] WorkState state() const {
     std::lock_guard const lock(mutex_);
     auto state = state_;
-    if (!state.done) state.rows = rows_;
+    if (!state.done) {
+      state.rows = progress_.rows;
+      state.waits_for_disk = progress_.waits_for_disk;
+    }
     return state;
   }
 
  private:
   mutable std::mutex mutex_;
   WorkState state_;
-  std::atomic<std::uint64_t> rows_ = 0;
+  WorkProgress progress_;
   std::thread thread_;
 };
 

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -50,6 +51,21 @@ class BlockQueue {
     bytes_ -= size_of(block);
     changed_.notify_all();
     return block;
+  }
+
+  /// Calls `use` with every block until all have come. Whatever goes wrong on the way, those who fill the queue hear of
+  /// it: they would wait for room for ever. @throws as take() and `use`
+  template <class Use>
+  void drain(Use&& use) {
+    try {
+      while (auto const block = take()) use(*block);
+    } catch (Error const& error) {
+      fail(error);
+      throw;
+    } catch (std::exception const& error) {
+      fail(Error(Errc::internal, error.what()));
+      throw;
+    }
   }
 
   /// No block follows.

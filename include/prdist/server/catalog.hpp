@@ -2,6 +2,7 @@
 // The tables a server has been told of. The first declaration of a name counts; a different one is refused.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -32,6 +33,16 @@ struct TableInfo {
   [[nodiscard]] DenseSpec const* dense() const { return std::get_if<DenseSpec>(&spec); }
   [[nodiscard]] ApplyRule apply() const {
     return std::visit([](auto const& it) { return it.apply; }, spec);
+  }
+  /// The part of a dense table to which float `at` of the packed ranges belongs.
+  [[nodiscard]] std::string part_at(std::size_t at) const {
+    auto const range = static_cast<std::size_t>(std::ranges::upper_bound(starts, at) - starts.begin()) - 1;
+    auto element = ranges[range] * range_floats + (at - starts[range]);
+    for (auto const& part : dense()->parts) {
+      if (element < part.size) return part.name;
+      element -= part.size;
+    }
+    return {};
   }
   [[nodiscard]] StalenessBound bound() const {
     return std::visit([](auto const& it) { return it.staleness; }, spec);

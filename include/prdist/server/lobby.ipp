@@ -191,7 +191,7 @@ PRDIST_DECL int Lobby::wait() {
   auto said = begun;
   for (auto now = begun; !runtime_.wait(opened_, std::min<TimePoint>(now + std::chrono::milliseconds(200), until));) {
     if (StopSignal::requested()) {
-      log(Level::info, "server: asked to stop before any trainer has come");
+      log(Level::info, "the server", asked_to_stop, StopSignal::name(), " before any trainer has come");
       return StopSignal::exit_code();
     }
     now = runtime_.now();

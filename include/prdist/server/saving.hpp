@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <set>
 #include <string>
 
@@ -12,7 +13,6 @@
 #include <prdist/server/background.hpp>
 #include <prdist/server/catalog.hpp>
 #include <prdist/server/engine.hpp>
-#include <prdist/table/cut.hpp>
 #include <prdist/table/placement.hpp>
 
 namespace prdist {
@@ -24,11 +24,17 @@ class Saving {
       : engine_(engine), catalog_(catalog), placement_(placement), server_(server) {}
 
   /// Sets the marker on every thread and tells `marked`: what is sent to the engine afterwards is not in the cut. The
-  /// rows are written to `folder` in the background. @throws Error checkpoint.file, job.state
-  void cut(std::string const& folder, CutKind kind, Engine::Done marked);
+  /// rows are written to `folder` in the background: all of them, or, when `since` names the cut that was kept last,
+  /// those that have changed. @throws Error checkpoint.file; job.state while other work goes on, and when another cut
+  /// was kept last: a checkpoint must not say that it holds the changes since one that it does not build on
+  void cut(std::string const& folder, std::string const& since, Engine::Done marked);
 
-  /// The last cut is part of a complete checkpoint: the next one of changed rows starts from it.
-  void keep_cut(Engine::Done done);
+  /// The cut for `folder` is part of a complete checkpoint, and is called `name`: the next one of changed rows starts
+  /// from it. @throws Error job.state when that is not the last cut
+  void keep_cut(std::string const& folder, std::string name, Engine::Done done);
+
+  /// The name of the cut that was kept last; empty when there is none, or when the tables were loaded since.
+  [[nodiscard]] std::string kept_cut() const;
 
   /// Loads this server's shards from the checkpoint at `path` and those it builds on, in the background. Its tables
   /// have been declared; the rows they had go, and what they had counted. @throws Error job.state
@@ -46,7 +52,10 @@ class Saving {
   Catalog const& catalog_;
   Placement const& placement_;
   std::uint32_t server_;
-  Background background_;
+  mutable std::recursive_mutex mutex_;  // an engine without threads answers while it is asked
+  std::string last_;                    ///< the folder of the last cut, until it is kept
+  std::string kept_;
+  Background background_;  // last: its thread uses the others
 };
 
 }  // namespace prdist

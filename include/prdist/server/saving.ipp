@@ -7,6 +7,8 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
 
 #include <prdist/checkpoint/directory.hpp>
 #include <prdist/checkpoint/layout_difference.hpp>
@@ -55,22 +57,24 @@ class LoadWindow {
 
 }  // namespace detail
 
-PRDIST_DECL void Saving::cut(std::string const& folder, CutKind kind, Engine::Done marked) {
+PRDIST_DECL void Saving::cut(std::string const& folder, std::string const& since, Engine::Done marked) {
+  std::lock_guard const lock(mutex_);
+  if (!since.empty() && since != kept_) {
+    throw Error(Errc::job_state, "what has changed since '", since,
+                "' is asked for, and the cut that was kept last is '", kept_, "': ask for all rows");
+  }
   auto const writer = std::make_shared<PartWriter>(folder, server_);
   auto const queue = std::make_shared<BlockQueue>();
-  background_.start(concat("server ", server_, ": its part of ", folder),
-                    [writer, queue](std::atomic<std::uint64_t>& rows) {
-                      try {
-                        while (auto const block = queue->take()) {
-                          writer->write(*block);
-                          if (block->kind == BlockKind::rows) rows += block->keys.size();
-                        }
-                        return to_json(writer->close());
-                      } catch (Error const& error) {
-                        queue->fail(error);
-                        throw;
-                      }
-                    });
+  background_.start(concat("server ", server_, ": its part of ", folder), [writer, queue](WorkProgress& progress) {
+    queue->drain([&](RowBlock const& block) {
+      writer->write(block);
+      if (block.kind == BlockKind::rows) progress.rows += block.keys.size();
+    });
+    progress.waits_for_disk = true;
+    return to_json(writer->close());
+  });
+  last_ = folder;
+  auto const kind = since.empty() ? CutKind::full : CutKind::changed;
   // The one before, when nobody kept it: its checkpoint was not completed, and this cut holds its changes too.
   engine_.end_cut(false, [this, kind, queue, marked = std::move(marked)](Error const*) {
     engine_.cut(
@@ -80,13 +84,33 @@ PRDIST_DECL void Saving::cut(std::string const& folder, CutKind kind, Engine::Do
   });
 }
 
-PRDIST_DECL void Saving::keep_cut(Engine::Done done) {
-  engine_.end_cut(true, std::move(done));
+PRDIST_DECL void Saving::keep_cut(std::string const& folder, std::string name, Engine::Done done) {
+  std::lock_guard const lock(mutex_);
+  if (folder != last_) {
+    throw Error(Errc::job_state, "the cut for ", folder, " is to be kept, and the last one was for '", last_, "'");
+  }
+  last_.clear();
+  kept_.clear();
+  engine_.end_cut(true, [this, name = std::move(name), done = std::move(done)](Error const* error) {
+    if (error == nullptr) {
+      std::lock_guard const kept(mutex_);
+      kept_ = name;
+    }
+    done(error);
+  });
+}
+
+PRDIST_DECL std::string Saving::kept_cut() const {
+  std::lock_guard const lock(mutex_);
+  return kept_;
 }
 
 PRDIST_DECL void Saving::load(std::string const& path) {
   background_.start(concat("server ", server_, ": loading ", path),
-                    [this, path](std::atomic<std::uint64_t>& rows) { return load_rows(path, rows); });
+                    [this, path](WorkProgress& progress) { return load_rows(path, progress.rows); });
+  std::lock_guard const lock(mutex_);
+  last_.clear();  // the rows are others now
+  kept_.clear();
 }
 
 PRDIST_DECL std::string Saving::load_rows(std::string const& path, std::atomic<std::uint64_t>& rows) {

@@ -74,8 +74,9 @@ class Server : public std::enable_shared_from_this<Server> {
   void page(std::string_view path, std::function<void(Page)> answer);
 
   /// Blocks until every trainer has stopped or is lost, or stop() was called. Returns the exit code: 0, 75 when a
-  /// trainer was lost, that of a StopSignal when one has come: until then the trainers are asked to save and stop. In
-  /// an elastic job 75 only when too few trainers were there for too long.
+  /// trainer was lost, that of a StopSignal when one has come, to this server (until then the trainers are asked to
+  /// save and stop) or to another process of the job, so that trainers have left before the work was finished. In an
+  /// elastic job 75 only when too few trainers were there for too long.
   [[nodiscard]] int wait();
 
   /// Lets every thread that waits for slower ones ask again, because something else comes before its next step.

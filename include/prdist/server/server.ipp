@@ -84,6 +84,7 @@ PRDIST_DECL void Server::tick() {
   }
 
   if (StopSignal::requested()) call_.end_soon();
+  if (StopSignal::is_new()) log(Level::info, "server ", options_.index, asked_to_stop, StopSignal::name());
   meetings_.tell_overdue(now);
   if (auto overdue = engine_.take_waiting(now); !overdue.empty()) tell_overdue(std::move(overdue));
   clocks_.overdue(now);
@@ -252,8 +253,10 @@ PRDIST_DECL int Server::wait() {
     log(Level::error, "server ", options_.index, ": ends without trainers ", list_of(lost), ", which were lost");
     return exit_code(Errc::job_peer_lost);
   }
-  log(Level::info, "server ", options_.index, ": all ", options_.trainers, " trainers have stopped");
-  return StopSignal::requested() ? StopSignal::exit_code() : 0;
+  bool const early = trainers_.unfinished();
+  log(Level::info, "server ", options_.index, ": all ", options_.trainers, " trainers have ",
+      early ? "left before the work was finished" : "stopped");
+  return early || StopSignal::requested() ? StopSignal::exit_code() : 0;
 }
 
 PRDIST_DECL void Server::stop() {

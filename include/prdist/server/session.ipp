@@ -3,9 +3,11 @@
 // frame into work for the engine.
 #pragma once
 
+#include <prdist/core/diverged.hpp>
 #include <prdist/server/greeting.hpp>
 #include <prdist/server/server.hpp>
 #include <prdist/server/session_job.ipp>
+#include <prdist/table/finite.hpp>
 #include <prdist/wire/hello.hpp>
 
 namespace prdist::detail {
@@ -101,6 +103,7 @@ class Session final : public SessionJob {
       case Kind::meet:
       case Kind::retire:
       case Kind::cut:
+      case Kind::keep_cut:
       case Kind::load:
       case Kind::file_state:
       case Kind::duty:
@@ -108,7 +111,6 @@ class Session final : public SessionJob {
         return {};
       case Kind::ask_cut:
       case Kind::met_for_cut:
-      case Kind::keep_cut:
       case Kind::work_state:
       case Kind::next_file:
       case Kind::file_done:
@@ -240,16 +242,22 @@ class Session final : public SessionJob {
   void on_push_rows(Header const& header) {
     if (refuse_step(header) || refuse_stale(header)) return;
     auto const count = static_cast<std::size_t>(header.count);
-    PushRows push{header.table,
-                  trainer_,
-                  header.weight,
-                  (header.flags & flag_last) != 0,
-                  0,
-                  buffer_->as<Key const>(0, count),
-                  buffer_->as<float const>(count * sizeof(Key), count * info_->sparse()->dim),
-                  buffer_,
-                  buffer_->as<float const>(count * (sizeof(Key) + info_->sparse()->dim * sizeof(float)),
-                                           count * show_click_floats(header))};
+    auto const dim = info_->sparse()->dim;
+    auto const keys = buffer_->as<Key const>(0, count);
+    auto const gradients = buffer_->as<float const>(count * sizeof(Key), count * dim);
+    if (auto const at = first_not_finite(gradients); at < gradients.size()) {
+      return refuse_not_finite(header, gradients[at], concat("for key ", keys[at / dim]));
+    }
+    PushRows push{
+        header.table,
+        trainer_,
+        header.weight,
+        (header.flags & flag_last) != 0,
+        0,
+        keys,
+        gradients,
+        buffer_,
+        buffer_->as<float const>(count * (sizeof(Key) + dim * sizeof(float)), count * show_click_floats(header))};
     apply(header, std::move(push));
   }
 
@@ -265,15 +273,13 @@ class Session final : public SessionJob {
 
   void on_push_dense(Header const& header) {
     if (refuse_step(header) || refuse_stale(header)) return;
-    PushDense push{header.table,
-                   trainer_,
-                   header.weight,
-                   (header.flags & flag_last) != 0,
-                   0,
-                   header.offset,
-                   header.count,
-                   buffer_->as<float const>(0, floats(header)),
-                   buffer_};
+    auto const gradients = buffer_->as<float const>(0, floats(header));
+    if (auto const at = first_not_finite(gradients); at < gradients.size()) {
+      return refuse_not_finite(header, gradients[at],
+                               concat("in part '", info_->part_at(info_->starts[header.offset] + at), "'"));
+    }
+    PushDense push{header.table, trainer_,  header.weight, (header.flags & flag_last) != 0, 0, header.offset,
+                   header.count, gradients, buffer_};
     apply(header, std::move(push));
   }
 
@@ -311,6 +317,14 @@ class Session final : public SessionJob {
           said.count = all.keys.size();
           self->reply_bytes(said, std::as_bytes(std::span(all.keys)));
         }));
+  }
+
+  /// Before any thread sees it: the payload is in the cache here, for its checksum was just compared.
+  void refuse_not_finite(Header const& header, float value, std::string_view where) {
+    fail(header,
+         Error(Errc::job_diverged, "server ", server_.options_.index, ": a push of trainer ", trainer_, " to table '",
+               name_of(info_->spec), "' has the gradient ", without_sign_of_nan(static_cast<double>(value)), ' ', where,
+               " and was not applied: ", diverged_way_out));
   }
 
   /// A gathered step that includes a lost trainer can never be complete.

@@ -2,7 +2,11 @@
 // The part of a session that is about the job and not about rows: meetings, clocks, checkpoints, the end.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include <prdist/server/session_base.ipp>
 #include <prdist/wire/texts.hpp>
@@ -40,12 +44,19 @@ class SessionJob : public SessionBase {
     reply(header);
   }
 
+  /// The payload is a folder and, for a cut of changed rows, a zero byte and the name of the cut they changed since.
   void on_cut(Header const& header) {
-    auto const kind = (header.flags & flag_changed) != 0 ? CutKind::changed : CutKind::full;
-    attempt(header, [&] { server_.saving_.cut(std::string(text()), kind, answering(header)); });
+    auto const [folder, since] = halves();
+    attempt(header, [&] { server_.saving_.cut(folder, since, answering(header)); });
   }
 
-  void on_keep_cut(Header const& header) { server_.saving_.keep_cut(answering(header)); }
+  /// Without a payload the name of the cut that was kept last is asked for; else it is the folder of the cut to keep,
+  /// a zero byte and its name.
+  void on_keep_cut(Header const& header) {
+    if (text().empty()) return reply_text(header, server_.saving_.kept_cut());
+    auto const [folder, name] = halves();
+    attempt(header, [&] { server_.saving_.keep_cut(folder, name, answering(header)); });
+  }
 
   void on_load(Header const& header) {
     attempt(header, [&] {
@@ -132,11 +143,9 @@ class SessionJob : public SessionBase {
   /// The payload is the duty's name, and in a report that it is done a zero byte and what came of it.
   void on_duty(Header const& header) {
     using What = Duties::Answer::What;
-    auto const end = std::min(text().find('\0'), text().size());
-    std::string const name(text().substr(0, end));
+    auto const [name, result] = halves();
     if ((header.flags & flag_last) != 0) {
-      auto const done =
-          server_.duties_.finish(name, trainer_, std::string(text().substr(std::min(end + 1, text().size()))));
+      auto const done = server_.duties_.finish(name, trainer_, result);
       return done ? reply(header) : fail(header, done.error());
     }
     if ((header.flags & flag_leave) != 0) {
@@ -162,6 +171,12 @@ class SessionJob : public SessionBase {
   }
 
   [[nodiscard]] std::string_view text() const { return as_text(buffer_->bytes()); }
+
+  /// The text before the first zero byte, and what stands behind it.
+  [[nodiscard]] std::pair<std::string, std::string> halves() const {
+    auto const end = std::min(text().find('\0'), text().size());
+    return {std::string(text().substr(0, end)), std::string(text().substr(std::min(end + 1, text().size())))};
+  }
 
   bool has_left_ = false;           ///< its id may be another's before the connection ends
   std::shared_ptr<Buffer> buffer_;  ///< the payload of the frame that is being received

@@ -76,6 +76,7 @@ class Trainers {
     std::lock_guard const lock(mutex_);
     state_[trainer] = State::left;
     finished_ = finished_ || finished;
+    unfinished_ = unfinished_ || !finished;
   }
 
   /// The trainer has no more batches; it stays a member. `text` is what it would bring to the meetings it misses.
@@ -111,6 +112,11 @@ class Trainers {
   [[nodiscard]] bool finished() const {
     std::lock_guard const lock(mutex_);
     return finished_;
+  }
+  /// Whether one has left before that.
+  [[nodiscard]] bool unfinished() const {
+    std::lock_guard const lock(mutex_);
+    return unfinished_;
   }
   [[nodiscard]] std::vector<std::uint32_t> expected() const { return with(State::expected); }
   [[nodiscard]] std::vector<std::uint32_t> here() const { return with(State::here); }
@@ -150,6 +156,7 @@ class Trainers {
   std::optional<Elastic> elastic_;
   std::vector<State> state_;
   bool finished_ = false;
+  bool unfinished_ = false;
   bool begun_ = false;
   std::map<std::uint32_t, std::string> retired_;
   std::map<std::uint32_t, std::set<std::uint32_t>> links_;  ///< beside the first

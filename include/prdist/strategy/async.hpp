@@ -14,7 +14,9 @@ namespace prdist {
 struct Async {
   /// Pushes that may be unacknowledged while the next step computes. With 0 a step sees all before it.
   std::size_t send_queue_size = 2;
-  std::size_t max_merge_var_num = 1;  ///< so many leave as one push: their sum for Sgd, else their mean
+  /// So many leave as one push: their sum for Sgd, else their mean. They wait in the queue, so at most
+  /// send_queue_size + 1 do.
+  std::size_t max_merge_var_num = 1;
 
   static constexpr std::string_view name = "async";
   static constexpr ApplyRule apply = ApplyRule::immediate;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <prdist/core/error.hpp>
+#include <prdist/core/log.hpp>
 #include <prdist/core/text.hpp>
 #include <prdist/strategy/async.hpp>
 #include <prdist/strategy/geo.hpp>
@@ -31,8 +32,9 @@ struct StrategyNumbers {
 
 inline constexpr std::string_view strategy_names[]{Sync::name, HalfAsync::name, Async::name, Geo::name, Ssp::name};
 
-/// Calls `visit` with the strategy of this name and returns what it returns. @throws Error config.invalid when there
-/// is none, or when a number of it is out of range
+/// Calls `visit` with the strategy of this name and returns what it returns. Numbers that cannot all have their effect
+/// are told in a line of the log. @throws Error config.invalid when there is none, or when a number of it is out of
+/// range
 template <class Visit>
 decltype(auto) with_strategy(std::string_view name, StrategyNumbers const& numbers, Visit&& visit) {
   auto const at_least_one = [&](std::string_view field, std::size_t value) {
@@ -42,6 +44,11 @@ decltype(auto) with_strategy(std::string_view name, StrategyNumbers const& numbe
   if (name == HalfAsync::name) return visit(HalfAsync{});
   if (name == Async::name) {
     at_least_one("max_merge_var_num", numbers.max_merge_var_num);
+    if (numbers.max_merge_var_num > numbers.send_queue_size + 1) {
+      log(Level::warning, "strategy 'async': max_merge_var_num is ", numbers.max_merge_var_num,
+          ", and with a send_queue_size of ", numbers.send_queue_size, " at most ", numbers.send_queue_size + 1,
+          " gradients leave as one: give a larger queue");
+    }
     return visit(Async{numbers.send_queue_size, numbers.max_merge_var_num});
   }
   if (name == Geo::name) {

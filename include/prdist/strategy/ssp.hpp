@@ -15,6 +15,7 @@ struct Ssp {
 
   static constexpr std::string_view name = "ssp";
   static constexpr ApplyRule apply = ApplyRule::immediate;
+  static constexpr bool ticks = true;  ///< who has no more batches must tell the clock
 
   void step(Step& it) const {
     it.pull();

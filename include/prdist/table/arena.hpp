@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the tables that one thread owns. Chunks come from the system in huge pages where it gives them (at ten
-// million rows they are worth more than the hash function); blocks inside a chunk are never moved, so a row keeps
+// Memory of the tables that one thread owns. Chunks come from the system in huge pages where it gives them readily (at
+// ten million rows they are worth more than the hash function); blocks inside a chunk are never moved, so a row keeps
 // its address for life. Not for several threads.
 #pragma once
 
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <prdist/core/error.hpp>
+#include <prdist/table/page_size.hpp>
 
 namespace prdist {
 
@@ -42,6 +43,7 @@ class Arena {
     auto* const block = next_;
     next_ += bytes;
     left_ -= bytes;
+    if (next_ > touched_) touch();
     return block;
   }
 
@@ -79,9 +81,24 @@ class Arena {
     }
     next_ = reinterpret_cast<std::byte*>(aligned);
     left_ = size;
-    ::madvise(next_, size, MADV_HUGEPAGE);  // a wish: without it the table is slower, not wrong
     chunks_.emplace_back(next_, size);
     total_ += size;
+    // A wish: without huge pages the table is slower, not wrong.
+    bool const huge = pages_.huge();
+    ::madvise(next_, size, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    touched_ = huge ? next_ : next_ + size;
+  }
+
+  /// Touches the huge pages up to next_. When one was dear, the rest of the chunk is in ordinary ones.
+  void touch() {
+    while (touched_ < next_) {
+      bool const fine = pages_.took(PageSize::touched(touched_));
+      touched_ += huge_page;
+      if (fine) continue;
+      auto* const end = next_ + left_;
+      if (end > touched_) ::madvise(touched_, static_cast<std::size_t>(end - touched_), MADV_NOHUGEPAGE);
+      touched_ = end;
+    }
   }
 
   [[noreturn]] void refuse(std::size_t bytes) const {
@@ -95,8 +112,10 @@ class Arena {
   }
 
   std::size_t ceiling_;
+  PageSize pages_;
   std::vector<std::pair<void*, std::size_t>> chunks_;
   std::byte* next_ = nullptr;
+  std::byte* touched_ = nullptr;  ///< the next huge page that nobody has touched, or the chunk's end
   std::size_t left_ = 0;
   std::size_t total_ = 0;
 };

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <prdist/core/escaped.hpp>
 #include <prdist/core/text.hpp>
 
 namespace prdist::detail {
@@ -18,10 +19,7 @@ inline constexpr std::size_t most_name = 256;
 
 /// A name from outside, as it may stand in a message.
 inline std::string shown(std::string_view name) {
-  auto text = name.size() <= most_name ? std::string(name) : concat(name.substr(0, 64), "...");
-  if (is_printable_utf8(text)) return text;
-  for (auto& c : text) c = c >= ' ' && c <= '~' ? c : '.';
-  return text;
+  return name.size() <= most_name ? escaped(name) : concat(escaped(name.substr(0, 64)), "...");
 }
 
 /// Reads fields of one JSON object; the first thing that is wrong stops it.

@@ -101,9 +101,9 @@ inline void read_schedule(FieldReader& fields, Schedule& schedule) {
   fields.fail("kind", concat("'", shown(name), "' is no schedule of this server"));
 }
 
-inline Optimizer read_optimizer(FieldReader& reader) {
+inline Optimizer read_optimizer(FieldReader& reader, std::string_view name_of_field = "optimizer") {
   Optimizer optimizer;
-  reader.read_object("optimizer", [&](FieldReader& fields) {
+  reader.read_object(name_of_field, [&](FieldReader& fields) {
     std::string name;
     fields.read("name", name);
     optimizer.rule = read_rule(fields, name);

@@ -5,10 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <prdist/core/text.hpp>
 #include <prdist/core/types.hpp>
 #include <prdist/optim/optimizer.hpp>
 #include <prdist/table/initializer.hpp>
@@ -59,9 +62,21 @@ struct DensePart {
   std::string name{};
   std::size_t size = 0;
   Initializer init{};
+  /// Of the array that an exported model has, in C order: {fan_in, fan_out} of a layer. Nothing is computed by it.
+  /// Empty: {size}.
+  std::vector<std::size_t> shape{};
+
+  [[nodiscard]] std::vector<std::size_t> extents() const { return shape.empty() ? std::vector{size} : shape; }
 
   friend bool operator==(DensePart const&, DensePart const&) = default;
 };
+
+/// `247x400`
+[[nodiscard]] inline std::string shape_text(std::span<std::size_t const> shape) {
+  std::string text;
+  for (auto const extent : shape) text += concat(text.empty() ? "" : "x", extent);
+  return text;
+}
 
 struct SparseSpec {
   std::string name{};
@@ -75,6 +90,7 @@ struct SparseSpec {
   Statistics statistics{};
   Eviction eviction = Eviction::none;
   StalenessBound staleness{};
+  std::optional<Optimizer> learned_by{};  ///< of a table that adds: the rule of the trainers, for all to have the same
 
   friend bool operator==(SparseSpec const&, SparseSpec const&) = default;
 };
@@ -86,6 +102,7 @@ struct DenseSpec {
   ApplyRule apply = ApplyRule::immediate;
   std::uint64_t seed = 0;
   StalenessBound staleness{};
+  std::optional<Optimizer> learned_by{};  ///< as a sparse table's
 
   [[nodiscard]] std::size_t size() const {
     std::size_t sum = 0;

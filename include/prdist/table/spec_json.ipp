@@ -2,11 +2,13 @@
 // Definitions of table/spec_json.hpp.
 #pragma once
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -21,6 +23,7 @@ namespace detail {
 
 inline constexpr std::size_t most_dim = 65536;
 inline constexpr std::size_t most_parts = 65536;
+inline constexpr std::size_t most_extents = 32;  ///< as many as an array of NumPy's may have
 inline constexpr std::size_t most_floats = std::size_t{1} << 36;
 
 inline boost::json::object json_of(Initializer const& init) {
@@ -87,6 +90,12 @@ inline void write_staleness(StalenessBound const& bound, boost::json::object& ob
   object["stale"] = name_of(bound.beyond);
 }
 
+/// Absent where the servers themselves learn.
+inline std::optional<Optimizer> read_learned_by(FieldReader& reader) {
+  if (!reader.has("learned_by")) return std::nullopt;
+  return read_optimizer(reader, "learned_by");
+}
+
 inline boost::json::object json_of(SparseSpec const& spec) {
   boost::json::object object{{"name", spec.name},
                              {"kind", "sparse"},
@@ -97,13 +106,16 @@ inline boost::json::object json_of(SparseSpec const& spec) {
                              {"seed", spec.seed}};
   write_policies(object, spec);
   write_staleness(spec.staleness, object);
+  if (spec.learned_by) object["learned_by"] = json_of(*spec.learned_by);
   return object;
 }
 
 inline boost::json::object json_of(DenseSpec const& spec) {
   boost::json::array parts;
   for (auto const& part : spec.parts) {
-    parts.push_back(boost::json::object{{"name", part.name}, {"size", part.size}, {"init", json_of(part.init)}});
+    boost::json::object each{{"name", part.name}, {"size", part.size}, {"init", json_of(part.init)}};
+    if (!part.shape.empty()) each["shape"] = boost::json::array(part.shape.begin(), part.shape.end());
+    parts.push_back(std::move(each));
   }
   boost::json::object object{{"name", spec.name},
                              {"kind", "dense"},
@@ -112,7 +124,36 @@ inline boost::json::object json_of(DenseSpec const& spec) {
                              {"apply", name_of(spec.apply)},
                              {"seed", spec.seed}};
   write_staleness(spec.staleness, object);
+  if (spec.learned_by) object["learned_by"] = json_of(*spec.learned_by);
   return object;
+}
+
+/// Absent when a part has one row.
+inline void read_shape(FieldReader& reader, std::vector<std::size_t>& shape) {
+  if (!reader.has("shape")) return;
+  auto const* const extents = reader.get("shape")->if_array();
+  if (extents == nullptr) return reader.fail("shape", "is not a list");
+  for (auto const& extent : *extents) {
+    boost::system::error_code error;
+    shape.push_back(extent.to_number<std::size_t>(error));
+    if (error) return reader.fail("shape", "has something that is not a number in range");
+  }
+}
+
+/// What is wrong with a shape, or nothing.
+inline std::string wrong_shape(DensePart const& part) {
+  if (part.shape.empty()) return {};
+  if (part.shape.size() > most_extents)
+    return concat("its shape has ", part.shape.size(), " extents, at most ", most_extents, " are allowed");
+  auto const shown = concat("shape ", shape_text(part.shape));
+  std::size_t elements = 1;
+  for (auto const extent : part.shape) {
+    if (extent != 0 && elements > most_floats / extent)
+      return concat(shown, " is larger than ", most_floats, " floats");
+    elements *= extent;
+  }
+  if (elements != part.size) return concat(shown, " has ", elements, " elements and the part ", part.size);
+  return {};
 }
 
 /// The first field in which two objects differ, by its path. What is of another name or kind is shown whole: the
@@ -147,6 +188,18 @@ inline std::string difference_of(boost::json::object const& mine, boost::json::o
   return {};
 }
 
+/// What is wrong with the rule by which trainers learn on copies of their own, or nothing.
+inline std::string wrong_learning(ApplyRule apply, std::optional<Optimizer> const& learned_by) {
+  if (!learned_by) return {};
+  if (apply != ApplyRule::add) return concat("it is applied by servers (", name_of(apply), ") and has learned_by, too");
+  if (auto const what = wrong_number(*learned_by); !what.empty()) return concat("of its optimizer, ", what);
+  if (std::holds_alternative<Ftrl>(learned_by->rule)) {
+    return "ftrl computes weights from its own state, so a trainer would undo what others add (geo): take another "
+           "optimizer, such as adagrad, or another strategy";
+  }
+  return {};
+}
+
 inline bool finite(Initializer const& init) {
   return std::isfinite(init.first) && std::isfinite(init.second) && std::isfinite(init.second - init.first);
 }
@@ -169,6 +222,11 @@ PRDIST_DECL Result<void> check(AnySpec const& spec) {
   bool const adds =
       std::visit([](auto const& it) { return it.apply != ApplyRule::add || it.optimizer == Optimizer(adding); }, spec);
   if (!adds) return wrong("it adds differences, so its optimizer is sgd with rate -1 and nothing else");
+  if (auto const what =
+          std::visit([](auto const& it) { return detail::wrong_learning(it.apply, it.learned_by); }, spec);
+      !what.empty()) {
+    return wrong(what);
+  }
   if (auto const* const sparse = std::get_if<SparseSpec>(&spec)) {
     if (sparse->dim == 0 || sparse->dim > detail::most_dim) {
       return wrong("dim is ", sparse->dim, ", between 1 and ", detail::most_dim, " are allowed");
@@ -188,6 +246,9 @@ PRDIST_DECL Result<void> check(AnySpec const& spec) {
       if (!names.insert(part.name).second) return wrong("two parts have the name '", part.name, "'");
       if (part.size > detail::most_floats || (size += part.size) > detail::most_floats) {
         return wrong("part '", detail::shown(part.name), "' makes it larger than ", detail::most_floats, " floats");
+      }
+      if (auto const what = detail::wrong_shape(part); !what.empty()) {
+        return wrong("part '", detail::shown(part.name), "': ", what);
       }
       if (!detail::finite(part.init))
         return wrong("a number of the initializer of part '", detail::shown(part.name), "' is not finite");
@@ -216,6 +277,7 @@ PRDIST_DECL Result<AnySpec> spec_from_json(std::string_view text) {
     sparse.apply = detail::read_apply(reader);
     detail::read_policies(reader, sparse);
     sparse.staleness = detail::read_staleness(reader);
+    sparse.learned_by = detail::read_learned_by(reader);
     spec = std::move(sparse);
   } else if (kind == "dense") {
     DenseSpec dense{.name = name};
@@ -223,6 +285,7 @@ PRDIST_DECL Result<AnySpec> spec_from_json(std::string_view text) {
     dense.optimizer = detail::read_optimizer(reader);
     dense.apply = detail::read_apply(reader);
     dense.staleness = detail::read_staleness(reader);
+    dense.learned_by = detail::read_learned_by(reader);
     auto const* const parts = reader.get("parts");
     if (parts != nullptr && !parts->is_array()) reader.fail("parts", "is not a list");
     if (parts != nullptr && parts->is_array()) {
@@ -232,6 +295,7 @@ PRDIST_DECL Result<AnySpec> spec_from_json(std::string_view text) {
           fields.read("name", part.name);
           fields.read("size", part.size);
           part.init = detail::read_initializer(fields);
+          detail::read_shape(fields, part.shape);
           dense.parts.push_back(std::move(part));
         });
       }

@@ -53,6 +53,7 @@ struct ClientOptions {
   std::optional<Elastic> elastic{};                       ///< trainers of this job may come and go
   Duration deadline = std::chrono::seconds(60);           ///< of every call
   Duration wait_for_servers = std::chrono::seconds(120);  ///< of connect()
+  Duration wait_for_disk = std::chrono::minutes(10);      ///< of servers that bring a checkpoint's rows to the disk
   Duration retry_every = std::chrono::seconds(3);         ///< between two tries of connect()
   Duration ping_every = std::chrono::seconds(5);
   std::size_t frame_bytes = 256 * 1024;  ///< larger pulls and pushes travel in several frames
@@ -177,17 +178,23 @@ class Client {
   /// Everybody has met for the wish of this number: one that is stated from now on is a new one.
   void met_for_cut(std::uint32_t number);
 
-  /// Lets every server write the rows of its shards to `folder`, as they are when the call returns. With
-  /// `changed_only` rows that have not changed since the last kept cut are left out.
-  void cut(std::string_view folder, bool changed_only = false);
+  /// Lets every server write the rows of its shards to `folder`, as they are when the call returns: all of them, or
+  /// those that have changed since the cut of the name `since`. @throws Error job.state when that is not the one that
+  /// every server has kept last
+  void cut(std::string_view folder, std::string_view since = {});
 
-  /// What the last cut wrote is part of a complete checkpoint.
-  void keep_cut();
+  /// What the cut for `folder` wrote is part of a complete checkpoint; it is called `name` from now on.
+  /// @throws Error job.state when another cut came meanwhile
+  void keep_cut(std::string_view folder, std::string_view name);
+
+  /// The name of the cut that was kept last, by whomever; empty when there is none, or the servers do not agree.
+  [[nodiscard]] std::string kept_cut();
 
   /// Lets every server load the rows of its shards from the checkpoint at `path`. The tables have been declared.
   void load(std::string_view path);
 
-  /// Waits until the cut or load on every server has ended, as long as they make progress; returns their results.
+  /// Waits until the cut or load on every server has ended, as long as they make progress, and when all rows are
+  /// through as long as options().wait_for_disk; returns their results.
   /// @throws Error what a server failed with; job.deadline when nothing moves
   std::vector<std::string> wait_for_work();
 
@@ -219,7 +226,7 @@ class Client {
   void finish_duty(std::string_view name, std::string_view text = {});
 
   /// Tells the servers that this trainer has finished, and closes the connections. With `finished` false it goes
-  /// before that: an elastic job waits for others to go on.
+  /// before that: an elastic job waits for others to go on, and servers of any other end as those of a stopped one.
   void leave(bool finished = true);
 
   [[nodiscard]] ClientOptions const& options() const noexcept { return options_; }

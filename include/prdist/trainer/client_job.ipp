@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <prdist/core/stop_signal.hpp>
 #include <prdist/trainer/client.hpp>
@@ -109,6 +110,7 @@ PRDIST_DECL void Client::ping() {
     if (life->ended) return;
     auto const now = runtime_.now();
     bool const stop = StopSignal::requested() && !options_.elastic;
+    if (StopSignal::is_new()) log(Level::info, "worker ", options_.trainer, asked_to_stop, StopSignal::name());
     if (now - pinged_ >= options_.ping_every || (stop && !said_stop_)) {
       pinged_ = now;
       said_stop_ = stop;
@@ -147,8 +149,9 @@ PRDIST_DECL void Client::met_for_cut(std::uint32_t number) {
   (void)ask_one(0, "the answer to a wish for a checkpoint", {.kind = Kind::met_for_cut, .offset = number});
 }
 
-PRDIST_DECL void Client::cut(std::string_view folder, bool changed_only) {
-  (void)ask_all(concat("the cut for ", folder), {.kind = Kind::cut, .flags = changed_only ? flag_changed : 0}, folder);
+PRDIST_DECL void Client::cut(std::string_view folder, std::string_view since) {
+  (void)ask_all(concat("the cut for ", folder), {.kind = Kind::cut},
+                since.empty() ? std::string(folder) : concat(folder, '\0', since));
 }
 
 PRDIST_DECL void Client::shrink(SparseRef const& table, std::uint32_t day) {
@@ -156,8 +159,16 @@ PRDIST_DECL void Client::shrink(SparseRef const& table, std::uint32_t day) {
                 {.kind = Kind::shrink, .table = table.id, .offset = day});
 }
 
-PRDIST_DECL void Client::keep_cut() {
-  (void)ask_all("the end of a checkpoint", {.kind = Kind::keep_cut});
+PRDIST_DECL void Client::keep_cut(std::string_view folder, std::string_view name) {
+  (void)ask_all("the end of a checkpoint", {.kind = Kind::keep_cut}, concat(folder, '\0', name));
+}
+
+PRDIST_DECL std::string Client::kept_cut() {
+  auto const answers = ask_all("a look at the last checkpoint", {.kind = Kind::keep_cut});
+  std::string const name(as_text(answers.front().payload));
+  bool const same =
+      std::ranges::all_of(answers, [&](detail::Answer const& answer) { return as_text(answer.payload) == name; });
+  return same ? name : std::string();
 }
 
 PRDIST_DECL void Client::load(std::string_view path) {
@@ -170,6 +181,7 @@ PRDIST_DECL std::vector<std::string> Client::wait_for_work() {
   for (std::size_t server = 0; server < server_count(); ++server) {
     auto patience = runtime_.now() + options_.deadline;
     Duration pause = std::chrono::milliseconds(2);
+    bool syncs = false;
     for (std::uint64_t rows = 0;;) {
       auto const answer = ask_one(server, "a look at a server's work", {.kind = Kind::work_state});
       auto state = work_state_from_json(as_text(answer.payload), links_[link_of(server)]->name());
@@ -182,6 +194,15 @@ PRDIST_DECL std::vector<std::string> Client::wait_for_work() {
       auto const now = runtime_.now();
       if (state.rows != rows) patience = now + options_.deadline;
       rows = state.rows;
+      // A disk gives no sign of life: how long it may take is for the user to say.
+      if (state.waits_for_disk && !std::exchange(syncs, true)) {
+        patience = now + std::max(options_.deadline, options_.wait_for_disk);
+      }
+      if (now >= patience && syncs) {
+        throw Error(Errc::job_deadline, state.what, ", the disk has not taken its ", rows, " rows within ",
+                    seconds(std::max(options_.deadline, options_.wait_for_disk)),
+                    " s: look at the server's disk and log; a longer PRDIST_WAIT_DISK waits longer");
+      }
       if (now >= patience) {
         throw Error(Errc::job_deadline, state.what, " has not moved for ", seconds(options_.deadline), " s, at ", rows,
                     " rows: look at the server's disk and log; a longer FLAGS_rpc_deadline waits longer");
@@ -248,7 +269,9 @@ PRDIST_DECL void Client::finish_duty(std::string_view name, std::string_view tex
 
 PRDIST_DECL void Client::leave(bool finished) {
   if (left_) return;
-  (void)ask_all("the goodbye", {.kind = Kind::leave, .flags = finished ? 0 : flag_stop});
+  // After a last checkpoint in the middle of the work nobody has finished it, whatever the program says.
+  bool const early = !finished || cut_wish_->job_stopped();
+  (void)ask_all("the goodbye", {.kind = Kind::leave, .flags = early ? flag_stop : 0});
   left_ = true;
   end_life();
   for (auto const& link : links_) link->close(Error(Errc::job_state, "this worker has left the job"));

@@ -44,8 +44,10 @@ class CutWish {
   /// A server is about to end: whoever sees it first asks for a last checkpoint.
   [[nodiscard]] bool server_ends() const { return ending_; }
 
-  /// The last checkpoint has been made; who had no more batches was not there.
+  /// The last checkpoint has been made, by those that trained. Who had no more batches was not there, and hears it.
   [[nodiscard]] bool job_stopped() const { return stopped_; }
+
+  void stopped() { stopped_ = true; }
 
   void met(std::uint32_t number) {
     std::lock_guard const lock(mutex_);

@@ -17,10 +17,11 @@
 #include <prdist/core/hash.hpp>
 #include <prdist/core/types.hpp>
 #include <prdist/optim/kernel.hpp>
+#include <prdist/table/placement.hpp>
 
 namespace prdist {
 
-/// One long row of `size` weights: a dense table, or a row of a sparse one.
+/// One row of `size` weights: of a sparse table, or a range of a dense one.
 class LocalRow {
  public:
   static std::size_t floats(Optimizer const& rule, std::size_t size) { return row_floats(rule, size) + size; }
@@ -62,25 +63,43 @@ class LocalRow {
   std::span<float> own_, old_;
 };
 
+/// A dense table: a row for each range, as servers have it, because some rules look at whole rows.
 class LocalDense {
  public:
   LocalDense(Optimizer rule, std::span<float const> weights)
-      : rule_(std::move(rule)), memory_(LocalRow::floats(rule_, weights.size())), size_(weights.size()) {
-    row().begin(rule_, weights);
+      : rule_(std::move(rule)), size_(weights.size()), width_(LocalRow::floats(rule_, range_floats)) {
+    memory_ = std::make_unique<float[]>(range_count(size_) * width_);
+    each_range([&](LocalRow const& row, std::size_t at) { row.begin(rule_, weights.subspan(at, row.own().size())); });
   }
 
-  [[nodiscard]] std::span<float const> weights() const { return std::span(memory_).first(size_); }
-  void learn(std::span<float const> gradient) { row().learn(kernel_, rule_, gradient.data()); }
-  void take_difference(float parts, std::span<float> out) { row().take_difference(parts, out.data()); }
-  void take_in(std::span<float const> weights) { row().take_in(weights.data()); }
+  void read(std::span<float> out) const {
+    each_range([&](LocalRow const& row, std::size_t at) {
+      std::copy(row.own().begin(), row.own().end(), out.begin() + static_cast<std::ptrdiff_t>(at));
+    });
+  }
+  void learn(std::span<float const> gradient) {
+    each_range([&](LocalRow const& row, std::size_t at) { row.learn(kernel_, rule_, gradient.data() + at); });
+  }
+  void take_difference(float parts, std::span<float> out) {
+    each_range([&](LocalRow const& row, std::size_t at) { row.take_difference(parts, out.data() + at); });
+  }
+  void take_in(std::span<float const> weights) {
+    each_range([&](LocalRow const& row, std::size_t at) { row.take_in(weights.data() + at); });
+  }
 
  private:
-  [[nodiscard]] LocalRow row() { return {memory_.data(), rule_, size_}; }
+  /// `visit(row, at)`: `at` is where the range begins in the table.
+  template <class Visit>
+  void each_range(Visit const& visit) const {
+    for (std::size_t range = 0; range < range_count(size_); ++range) {
+      visit(LocalRow(memory_.get() + range * width_, rule_, range_length(size_, range)), range * range_floats);
+    }
+  }
 
   Optimizer rule_;
   RowKernel kernel_ = row_kernel(rule_);
-  std::vector<float> memory_;
-  std::size_t size_;
+  std::size_t size_, width_;
+  std::unique_ptr<float[]> memory_;
 };
 
 /// The rows of a sparse table that this trainer has ever used.

@@ -86,4 +86,14 @@ class Meeting {
   std::shared_ptr<Round> round_ = std::make_shared<Round>();
 };
 
+/// Meets the others in `aside` instead of `usual`, where nobody waits for this member meanwhile. All come back
+/// together: no one can meet in `usual` before everybody who was aside is waited for again.
+inline void meet_aside(Meeting& usual, Meeting& aside, std::size_t member, Meeting::Lead const& lead) {
+  usual.leave(member);
+  aside.meet(member, [&](std::set<std::size_t> const& here) {
+    lead(here);
+    for (auto const each : here) usual.join(each);
+  });
+}
+
 }  // namespace prdist

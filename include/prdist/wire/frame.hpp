@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include <prdist/core/error.hpp>
+#include <prdist/core/escaped.hpp>
 #include <prdist/core/types.hpp>
 #include <prdist/wire/checksum.hpp>
 
@@ -74,9 +75,6 @@ inline constexpr std::uint32_t flag_stopped = 256;
 /// Of Kind::push_rows: shows and clicks of each key, two floats, follow the gradients.
 inline constexpr std::uint32_t flag_show_click = 128;
 
-/// Of Kind::cut: only rows changed since the last cut that was kept.
-inline constexpr std::uint32_t flag_changed = 64;
-
 struct Header {
   std::uint32_t magic = wire_magic;
   std::uint16_t version = wire_version;
@@ -110,22 +108,12 @@ using HeaderBytes = std::array<std::byte, header_bytes>;
   return bytes;
 }
 
-/// Bytes from a stranger, fit for a message.
-[[nodiscard]] inline std::string printable(ConstBytes bytes) {
-  std::string text;
-  for (auto const byte : bytes) {
-    auto const c = static_cast<char>(byte);
-    text += c >= ' ' && c <= '~' ? c : '.';
-  }
-  return text;
-}
-
 /// What can be wrong with a header on its own; `most` is the largest payload the receiver takes.
 [[nodiscard]] inline Result<Header> decode(HeaderBytes const& bytes, std::uint64_t most) {
   Header header;
   std::memcpy(&header, bytes.data(), header_bytes);
   if (header.magic != wire_magic) {
-    return Error(Errc::wire_not_prdist, "the peer sent '", printable(ConstBytes(bytes).first(16)),
+    return Error(Errc::wire_not_prdist, "the peer sent '", escaped({reinterpret_cast<char const*>(bytes.data()), 16}),
                  "' where a frame begins: it does not speak this protocol (is the port right?)");
   }
   if (header.version != wire_version) {

@@ -18,6 +18,7 @@ struct WorkState {
   std::uint64_t rows = 0;         ///< that are through: it grows as long as the work goes on
   std::string result{};           ///< JSON, when it is done
   std::optional<Error> failed{};  ///< instead of a result
+  bool waits_for_disk = false;    ///< all rows are through, and the disk takes its time
 };
 
 [[nodiscard]] std::string to_json(WorkState const& state);
