@@ -2,13 +2,13 @@
 // Checks of what pods are made of: environment, secrets, volumes, placement, labels, users.
 #include <algorithm>
 #include <array>
+#include <prdist/core/suggest.hpp>
 #include <prdist/core/text.hpp>
 #include <set>
 
 #include "check_values.hpp"
 #include "names.hpp"
 #include "secrecy.hpp"
-#include "suggest.hpp"
 
 namespace prdist::gen {
 

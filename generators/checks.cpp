@@ -165,7 +165,7 @@ void check_quantities(JobSpec const& job, Diagnostics& diagnostics) {
 std::string complete(JobSpec& job, Options const& options, Diagnostics& diagnostics) {
   if (!options.backend.empty() && find_target(options.backend) == nullptr) {
     diagnostics.error("PR009", at({}, "--backend"), concat("'", options.backend, "' is not known"),
-                      concat("one of: ", target_list()));
+                      concat("one of: ", target_list(), "; with prrun -b also ssh, which has the keys of mpi"));
     return {};
   }
   if (!options.name_space.empty()) job.name_space = {options.name_space, true, at({}, "-n")};

@@ -6,11 +6,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <prdist/core/escaped.hpp>
+#include <prdist/core/suggest.hpp>
 #include <prdist/core/text.hpp>
 #include <prdist/version.hpp>
 
 #include "commands/commands.hpp"
-#include "suggest.hpp"
 
 namespace prdist::gen {
 
@@ -276,11 +277,11 @@ int run(std::vector<std::string> const& words, std::istream& in, std::ostream& o
     out << version_text.what() << '\n';
     return out.flush() ? exit_ok : exit_io;
   } catch (CLI::ParseError const& error) {
-    err << "prgen: error: " << printable(error.what()) << meant_flag(app, words) << "; prgen --help shows the flags\n";
+    err << "prgen: error: " << escaped(error.what()) << meant_flag(app, words) << "; prgen --help shows the flags\n";
     return exit_usage;
   }
   if (auto const wrong = interpret(raw, terminal, call); !wrong.empty()) {
-    err << "prgen: error: " << printable(wrong) << '\n';
+    err << "prgen: error: " << escaped(wrong) << '\n';
     return exit_usage;
   }
   if (dashes != words.end() && call.options.command.empty()) {

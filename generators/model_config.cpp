@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <prdist/core/suggest.hpp>
 #include <prdist/core/text.hpp>
 #include <string>
 #include <vector>
-
-#include "suggest.hpp"
 
 namespace prdist::gen {
 
@@ -34,10 +33,13 @@ class Reader {
                          "give it as the file, and the model's config.yaml behind -m");
       return out_;
     }
+    slips(root_, "", {"train", "runner", "phase", "mode"});
     if (auto const* const train = root_.find("train")) {
+      slips(*train, "train.", {"trainer"});
       if (auto const* const trainer = train->find("trainer")) {
+        slips(*trainer, "train.trainer.", {"threads", "strategy"});
         number(trainer->find("threads"), "train.trainer.threads", out_.threads);
-        word(trainer->find("strategy"), "train.trainer.strategy", "sync async half_async geo", out_.strategy);
+        word(trainer->find("strategy"), "train.trainer.strategy", "sync async half_async geo ssp", out_.strategy);
       }
     }
     if (auto const* const runner = root_.find("runner")) {
@@ -47,6 +49,7 @@ class Reader {
     if (auto const* const phases = root_.find("phase"); phases != nullptr && phases->kind == Node::Kind::sequence) {
       for (auto const& phase : phases->items) {
         Number threads;
+        slips(phase, "phase.", {"thread_num"});
         number(phase.find("thread_num"), "phase.thread_num", threads);
         if (threads.given && (!out_.threads.given || threads.value > out_.threads.value)) out_.threads = threads;
       }
@@ -70,20 +73,37 @@ class Reader {
       if (named) break;
     }
     if (chosen == nullptr) return;
-    word(chosen->find("distribute_strategy"), "runner.distribute_strategy", "sync async half_async geo", out_.strategy);
+    slips(*chosen, "runner.", {"distribute_strategy", "device", "fleet_mode"});
+    word(chosen->find("distribute_strategy"), "runner.distribute_strategy", "sync async half_async geo ssp",
+         out_.strategy);
     word(chosen->find("device"), "runner.device", "cpu gpu", out_.device);
     word(chosen->find("fleet_mode"), "runner.fleet_mode", "ps pslib collective", out_.fleet_mode);
   }
 
   /// PaddleRec 2: one runner.
   void runner_map(Node const& runner) {
-    word(runner.find("sync_mode"), "runner.sync_mode", "async sync geo heter gpubox", out_.strategy);
+    slips(runner, "runner.", {"sync_mode", "thread_num", "use_gpu"});
+    word(runner.find("sync_mode"), "runner.sync_mode", "async sync half_async geo ssp heter gpubox", out_.strategy);
     number(runner.find("thread_num"), "runner.thread_num", out_.threads);
     if (auto const* const gpu = runner.find("use_gpu"); gpu != nullptr && gpu->kind == Node::Kind::scalar) {
       auto const first =
           gpu->text.empty() ? 'f' : static_cast<char>(std::tolower(static_cast<unsigned char>(gpu->text[0])));
       out_.device = {first == 't' || first == 'y' || first == '1' ? "gpu" : "cpu", true,
                      at(gpu->where, "runner.use_gpu")};
+    }
+  }
+
+  /// Most keys are the model's own and none of our business; one that is a slip away from a word that is read here,
+  /// where that word is missing, was hardly meant to be one of them.
+  void slips(Node const& map, std::string const& prefix, std::vector<std::string> const& read) {
+    static constexpr std::string_view other_cards[]{"use_xpu", "use_npu", "use_mlu"};  // beside PaddleRec's use_gpu
+    for (auto const& [key, value] : map.entries) {
+      if (std::ranges::find(read, key.text) != read.end()) continue;
+      if (std::ranges::find(other_cards, key.text) != std::end(other_cards)) continue;
+      auto const meant = did_you_mean(key.text, read);
+      if (meant.empty() || map.find(meant) != nullptr) continue;
+      diagnostics_.warning("PR006", at(key.where, prefix + key.text), "unknown key",
+                           concat("did you mean '", meant, "'?"));
     }
   }
 

@@ -92,7 +92,7 @@ std::string quantity_meant(std::string_view text) {
   for (auto const c : suffix) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (std::string_view const word : {"ibytes", "ibyte", "bytes", "byte", "ib", "b", "i"}) {
     if (lower.size() >= word.size() && lower.ends_with(word)) {
-      lower.resize(lower.size() - word.size());
+      lower.erase(lower.size() - word.size());
       break;
     }
   }

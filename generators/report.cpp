@@ -3,6 +3,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <prdist/core/escaped.hpp>
 #include <prdist/core/text.hpp>
 #include <prdist/version.hpp>
 
@@ -17,8 +18,8 @@ using Json = nlohmann::ordered_json;
 
 std::string place(Where const& where) {
   if (!where.source) return "prgen";
-  if (where.line == 0) return printable(where.source->name);
-  return concat(printable(where.source->name), ':', where.line, ':', where.column);
+  if (where.line == 0) return escaped(where.source->name);
+  return concat(escaped(where.source->name), ':', where.line, ':', where.column);
 }
 
 std::string sentence(Diagnostic const& d) {
@@ -37,11 +38,11 @@ std::string text(Diagnostics const& diagnostics, ReportOptions const& options) {
                                : d.severity == Severity::warning ? "1;35"
                                                                  : "1;36";
     out += concat(paint("1", concat(place(d.where), ':')), ' ', paint(colour, concat(name_of(d.severity), ':')), ' ',
-                  printable(sentence(d)));
+                  escaped(sentence(d)));
     if (!d.code.empty()) out += concat(" [", d.code, ']');
     out += '\n';
     if (d.code != "PR017" && !secret_line(d.where)) out += snippet(d.where);  // logs are kept
-    if (!d.help.empty()) out += concat("  ", paint("1;32", "help:"), ' ', printable(d.help), '\n');
+    if (!d.help.empty()) out += concat("  ", paint("1;32", "help:"), ' ', escaped(d.help), '\n');
   }
   if (options.max_errors != 0 && errors > options.max_errors) {
     out += concat("prgen: note: ", errors - options.max_errors, " more errors; --max-errors=0 shows all\n");
@@ -85,7 +86,7 @@ std::string github(Diagnostics const& diagnostics) {
       else if (property && c == ',')
         out += "%2C";
       else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
-        out += printable(std::string_view(&c, 1));
+        out += escaped(std::string_view(&c, 1));
       else
         out += c;
     }

@@ -40,10 +40,6 @@ struct Where {
 /// The byte at which `text` stops being UTF-8 without NUL, or npos.
 [[nodiscard]] std::size_t first_bad_utf8(std::string_view text);
 
-/// `text` with everything that could steer a terminal written as an escape: control characters, line breaks, and the
-/// marks that turn the direction of writing. What is not UTF-8 is escaped byte by byte.
-[[nodiscard]] std::string printable(std::string_view text);
-
 /// The source line of `where` and a second line that underlines it; empty when there is no line to show.
 [[nodiscard]] std::string snippet(Where const& where);
 

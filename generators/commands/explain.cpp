@@ -2,11 +2,11 @@
 // explain and completion.
 #include <algorithm>
 #include <iterator>
+#include <prdist/core/suggest.hpp>
 #include <prdist/core/text.hpp>
 
 #include "../catalogue.hpp"
 #include "../keys.hpp"
-#include "../suggest.hpp"
 #include "commands.hpp"
 
 namespace prdist::gen {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // plan: what a cluster would have to give, before it is asked: objects, pods, resources, names, ports and rights.
 #include <algorithm>
+#include <prdist/core/escaped.hpp>
 #include <prdist/core/text.hpp>
 
 #include "../checks.hpp"
@@ -69,7 +70,7 @@ std::string rights(std::vector<Json> const& objects) {
 
 std::string plan(Context& context, Job const& job, std::vector<File> const& files) {
   std::string out =
-      concat(job.spec.job_name.value.empty() ? "job" : printable(job.spec.job_name.value), " for ", job.target, '\n');
+      concat(job.spec.job_name.value.empty() ? "job" : escaped(job.spec.job_name.value), " for ", job.target, '\n');
   auto const line = [&](std::string_view title, std::string const& text) {
     out += concat("  ", title, std::string(title.size() < 14 ? 14 - title.size() : 1, ' '), text, '\n');
   };

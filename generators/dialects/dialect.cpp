@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <prdist/core/suggest.hpp>
 #include <prdist/core/text.hpp>
 #include <span>
 
-#include "../suggest.hpp"
 #include "../yaml_reader.hpp"
 #include "aliases.hpp"
 #include "values.hpp"

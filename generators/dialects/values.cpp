@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <prdist/core/suggest.hpp>
 #include <prdist/core/text.hpp>
-
-#include "../suggest.hpp"
 
 namespace prdist::gen {
 
@@ -49,8 +48,10 @@ void read_choice(Key const& key, Node const& value, Where const& where, Text& ou
     return;
   }
   auto const meant = did_you_mean(value.text, choices);
+  // prrun takes a file for ssh as one for mpi; there is nothing to render for it.
+  auto const rest = key.path == "backend" ? "; with prrun -b also ssh, which has the keys of mpi" : "";
   diagnostics.error("PR009", where, concat("'", value.text, "' is not known here"),
-                    meant.empty() ? concat("one of: ", listed(choices)) : concat("did you mean '", meant, "'?"));
+                    meant.empty() ? concat("one of: ", listed(choices), rest) : concat("did you mean '", meant, "'?"));
 }
 
 void read_flag(Node const& value, Where const& where, Text& out, Diagnostics& diagnostics) {

@@ -2,6 +2,8 @@
 // From files of every dialect to one JobSpec, and what is said about those that are none.
 #include "dialects/dialect.hpp"
 
+#include <prdist/core/text.hpp>
+
 #include "dialects/aliases.hpp"
 #include "keys.hpp"
 #include "model_config.hpp"
@@ -160,6 +162,40 @@ TEST(ModelConfig, AllThreeForms) {
   Diagnostics wrong;
   static_cast<void>(model("train:\n  trainer: {strategy: asinc, threads: 0}\n", wrong));
   EXPECT_EQ(codes(wrong), "PR009 PR010");
+  for (auto const* const text :
+       {"train:\n  trainer: {strategy: ssp}\n", "runner: {sync_mode: ssp}\n", "runner: {sync_mode: half_async}\n",
+        "runner:\n- {name: a, distribute_strategy: ssp}\n"}) {
+    Diagnostics strategies;
+    EXPECT_TRUE(model(text, strategies).strategy.given) << text;
+    EXPECT_EQ(codes(strategies), "") << text;
+  }
+}
+
+TEST(ModelConfig, ASlipInAKeyIsNamedAndTheModelsOwnKeysAreNot) {
+  auto const said = [](std::string const& text) {
+    Diagnostics diagnostics;
+    auto const document = read_yaml(source(text, "config.yaml"), {}, diagnostics);
+    static_cast<void>(read_model_config(*document, diagnostics));
+    std::string lines;
+    for (auto const& one : diagnostics.sorted()) {
+      lines += prdist::concat(name_of(one.severity), ' ', one.code, ' ', one.where.line, ' ', one.where.path, ": ",
+                              one.message, "; ", one.help, '\n');
+    }
+    return lines;
+  };
+  EXPECT_EQ(said("train:\n  trainer:\n    thraeds: 7\n"),
+            "warning PR006 3 train.trainer.thraeds: unknown key; did you mean 'threads'?\n");
+  EXPECT_EQ(said("runner: {sync_mod: geo}\n"),
+            "warning PR006 1 runner.sync_mod: unknown key; did you mean 'sync_mode'?\n");
+  EXPECT_EQ(said("runner:\n- {name: a, devise: gpu}\n"),
+            "warning PR006 2 runner.devise: unknown key; did you mean 'device'?\n");
+  EXPECT_EQ(said("phase:\n- {tread_num: 2}\n"),
+            "warning PR006 2 phase.tread_num: unknown key; did you mean 'thread_num'?\n");
+  EXPECT_EQ(said("runer: {thread_num: 2}\n"), "warning PR006 1 runer: unknown key; did you mean 'runner'?\n");
+  // PaddleRec's own, and one beside the word that it looks like.
+  EXPECT_EQ(said("hyper_parameters: {optimizer: {class: Adam}}\n"
+                 "runner: {use_gpu: false, use_xpu: false, epochs: 3, thread_num: 2, thread_nums: 2}\n"),
+            "");
 }
 
 }  // namespace

@@ -181,6 +181,18 @@ TEST(Keys, UnknownTargetsAreAnErrorNotAThrow) {
   EXPECT_TRUE(holds(said(good(), {.backend = "slurm"}), "PR009 'slurm' is not known | one of: k8s, volcano"));
 }
 
+TEST(Keys, UnknownTargetsAreToldOfTheOneThatOnlyPrrunHas) {
+  constexpr auto const* ssh = "; with prrun -b also ssh, which has the keys of mpi\n";
+  EXPECT_TRUE(holds(said(good(), {.backend = "slurm"}), prdist::concat(" or local", ssh)));
+  for (auto const* const name : {"slurm", "ssh"}) {
+    EXPECT_TRUE(
+        holds(said(with(good(), "backend: k8s", prdist::concat("backend: ", name))),
+              prdist::concat("PR009 '", name,
+                             "' is not known here | one of: k8s, volcano, paddlejob, mpi, paddlecloud, local", ssh)));
+  }
+  EXPECT_EQ(said(with_command("    image_pull_policy: Sometimes\n")).find("ssh"), std::string::npos);
+}
+
 /// The container's environment as the kubelet makes it for pod `index` of a Volcano task; no plugin's variables.
 std::map<std::string, std::string> volcano_env(Json const& task, std::string const& index) {
   auto const name = prdist::concat("ctr-", task["name"].get<std::string>(), '-', index);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// quantity.hpp, names.hpp, suggest.hpp and quoting.hpp: the small functions that everything else rests on.
+// quantity.hpp, names.hpp and quoting.hpp: the small functions that everything else rests on.
 #include <prdist/core/error.hpp>
 #include <prdist/core/text.hpp>
 
 #include "names.hpp"
 #include "quantity.hpp"
 #include "quoting.hpp"
-#include "suggest.hpp"
 #include "support.hpp"
 #include "yaml_reader.hpp"
 
@@ -116,14 +115,6 @@ TEST(Names, MountsAndVariables) {
   EXPECT_TRUE(qualified_name("kubernetes.io/arch"));
   EXPECT_FALSE(qualified_name("/arch"));
   EXPECT_FALSE(qualified_name("a b"));
-}
-
-TEST(Suggest, FindsTheCloseWordAndNoFarOne) {
-  std::vector<std::string> const known{"server_num", "trainer_num", "memory", "storage"};
-  EXPECT_EQ(did_you_mean("mermory", known), "memory");
-  EXPECT_EQ(did_you_mean("trianer_num", known), "trainer_num");
-  EXPECT_EQ(did_you_mean("MEMORY", known), "memory");
-  EXPECT_EQ(did_you_mean("elephant", known), "");
 }
 
 /// Strings that have broken generators: of YAML, of shells, of terminals.

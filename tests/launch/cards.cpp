@@ -6,6 +6,7 @@
 
 using namespace prdist;
 using launch_test::environment_of;
+using launch_test::has;
 using launch_test::TempFolder;
 using Words = std::vector<std::string>;
 
@@ -13,10 +14,6 @@ namespace {
 
 std::string error_of(Result<Words> const& result) {
   return result ? "" : result.error().what();
-}
-
-bool has(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

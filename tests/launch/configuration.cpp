@@ -22,6 +22,18 @@ TEST(Configuration, MasksArgumentsForCommandsThatArePrinted) {
             (Words{"--token", "***", "a b\n", "SK=***"}));
 }
 
+TEST(Configuration, MasksEverySpellingOfASecret) {
+  EXPECT_EQ(masked_arguments(Words{"--apikey=a1", "--pass", "b2", "--pwd=c3", "--auth=d4", "--private-key=e5", "--key",
+                                   "f6", "-H", "Authorization: Bearer g7==", "--key_dim", "16", "--tokenizer=bert",
+                                   "--pass_id", "3", "--keys-per-batch", "4"},
+                             {}),
+            (Words{"--apikey=***", "--pass", "***", "--pwd=***", "--auth=***", "--private-key=***", "--key", "***",
+                   "-H", "Authorization: Bearer ***", "--key_dim", "16", "--tokenizer=bert", "--pass_id", "3",
+                   "--keys-per-batch", "4"}));
+  EXPECT_EQ(masked_arguments(Words{"x-hunter2-y", "in /here"}, Words{"DB_PASS=hunter2", "PWD=/here"}),
+            (Words{"x-***-y", "in /here"}));
+}
+
 TEST(Configuration, ShowsNoSecret) {
   Words const environment{"DB_PASSWORD=hunter2", "HOME=/home/me"};
   EXPECT_EQ(shown_arguments(Words{"--token", "abc", "--api-key=def", "AWS_SECRET=ghi", "url=http://u:pw@host/",

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <iterator>
@@ -126,6 +127,14 @@ TEST_F(DaemonStarts, OneThatIsNotReadyInTimeIsSaidToBe) {
   EXPECT_TRUE(holds(start.error, "is not ready in time and has not said why")) << start.error;
   std::ofstream(go) << "go";
   EXPECT_TRUE(ends(start.pid));
+}
+
+TEST_F(DaemonStarts, AFifoThatNobodyReadsIsNoLog) {
+  auto const path = folder / "fifo";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(
+      thrown([&] { (void)open_daemon_log(path); }).message(),
+      concat("log '", path.string(), "' cannot be written: nobody reads it: name a file in a folder that is there"));
 }
 
 TEST_F(DaemonStarts, ALogThatCannotBeWrittenIsAnErrorBeforeAnythingStarts) {

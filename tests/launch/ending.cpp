@@ -40,6 +40,8 @@ TEST(Ending, NamesSignalsAndCoreDumps) {
   EXPECT_EQ(signal_name(SIGTERM), "SIGTERM");
   EXPECT_EQ(signal_name(SIGRTMIN + 6), concat("signal ", SIGRTMIN + 6));
   EXPECT_EQ(to_string(Ending{0, SIGABRT, true}), "SIGABRT, core dumped");
+  EXPECT_EQ(to_string(Ending{0, SIGKILL, false, true}), "SIGKILL, out of memory");
+  EXPECT_EQ(to_string(Ending{137, 0, false, true}), "exit 137, out of memory");
 }
 
 // docs/launch_contract.md

@@ -65,7 +65,14 @@ TEST(Environment, OfATrainerIsPaddlesAndOurs) {
   EXPECT_EQ(map_of(variables_of(plan_2_2(), {JobRole::trainer, 0})), expected);
 }
 
-// As captured from paddle.distributed.launch --nproc_per_node 2.
+TEST(Environment, OfPaddleV2HasEachTrainersOwnId) {
+  auto plan = plan_2_2();
+  plan.paddle_v2 = true;
+  EXPECT_EQ(map_of(variables_of(plan, {JobRole::trainer, 1})).at("PADDLE_INIT_TRAINER_ID"), "1");
+  EXPECT_FALSE(map_of(variables_of(plan, {JobRole::server, 1})).contains("PADDLE_INIT_TRAINER_ID"));
+}
+
+// As captured from paddle.distributed.launch --nproc_per_node 2, and PADDLE_AUTO_CLUSTER of later versions.
 TEST(Environment, OfACollectiveProcessIsPaddlesAndOurs) {
   LaunchPlan plan;
   plan.mode = JobMode::collective;
@@ -73,7 +80,8 @@ TEST(Environment, OfACollectiveProcessIsPaddlesAndOurs) {
   plan.log_dir = "/job/log";
   plan.trainers = {{"127.0.0.1", 61614}, {"127.0.0.1", 61615}};
   plan.gloo = {"127.0.0.1", 61613};
-  std::map<std::string, std::string> expected{{"PADDLE_CURRENT_ENDPOINT", "127.0.0.1:61615"},
+  std::map<std::string, std::string> expected{{"PADDLE_AUTO_CLUSTER", "0"},
+                                              {"PADDLE_CURRENT_ENDPOINT", "127.0.0.1:61615"},
                                               {"PADDLE_DISTRI_BACKEND", "gloo"},
                                               {"PADDLE_GLOBAL_RANK", "1"},
                                               {"PADDLE_GLOBAL_SIZE", "2"},
@@ -94,6 +102,16 @@ TEST(Environment, OfACollectiveProcessIsPaddlesAndOurs) {
   auto const variables = map_of(variables_of(plan, {JobRole::trainer, 1}));
   EXPECT_EQ(variables.at("FLAGS_selected_gpus"), "2");
   EXPECT_FALSE(variables.contains("PADDLE_DISTRI_BACKEND"));
+}
+
+TEST(Environment, AListThatNoEnvironmentCouldHoldIsLeftOut) {
+  auto plan = plan_2_2();
+  auto const endpoint = to_string(plan.trainers.front());
+  plan.trainers.assign(120 * 1024 / (endpoint.size() + 1), plan.trainers.front());
+  auto const variables = map_of(variables_of(plan, {JobRole::trainer, 1}));
+  ASSERT_LT(variables.at("PADDLE_TRAINER_ENDPOINTS").size(), 120U * 1024);
+  plan.trainers.push_back(plan.trainers.front());
+  EXPECT_FALSE(map_of(variables_of(plan, {JobRole::trainer, 1})).contains("PADDLE_TRAINER_ENDPOINTS"));
 }
 
 TEST(Environment, WithoutASocketNamesNone) {

@@ -1,6 +1,7 @@
 #include <prdist/launch/guard.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <stdexcept>
 
@@ -43,6 +44,7 @@ struct Guarded {
             if (signal == SIGCHLD) continue;
             JobReport report;
             report.outcome = Outcome::interrupted;
+            report.signal = signal;
             report.exit_code = 128 + signal;
             guards.explain(report);
             launch_test::write_file(folder / "worker", cause_of(report));
@@ -188,6 +190,22 @@ TEST(Guard, AnExceptionIsSaidAndCodes70) {
   });
   EXPECT_EQ(code, 70);
   EXPECT_EQ(launch_test::read_file(folder / "stderr"), "it went wrong\n");
+}
+
+TEST(Guard, WhereNoProcessCanBeStartedThatIsSaidAndCodes70) {
+  TempFolder folder;
+  auto const code = launch_test::in_child([&] {
+    ::freopen((folder / "stderr").c_str(), "w", stderr);
+    rlimit const none{0, 0};
+    ::setrlimit(RLIMIT_NPROC, &none);
+    // It does not bind root.
+    if (::geteuid() == 0 && ::setuid(65534) != 0) return 1;
+    return run_guarded([] { return 0; });
+  });
+  EXPECT_EQ(code, 70);
+  EXPECT_EQ(launch_test::read_file(folder / "stderr"),
+            "prdist[internal.error] launcher: no process could be started: Resource temporarily unavailable. Raise "
+            "ulimit -u\n");
 }
 
 TEST(Guard, OpensStandardDescriptorsThatWereClosed) {

@@ -44,6 +44,18 @@ TEST(Identity, InOneIndexedJobTheFirstPodsAreServers) {
   EXPECT_EQ(identity({{"JOB_COMPLETION_INDEX", "9"}}), (JobMember{trainer, 7}));
 }
 
+TEST(Identity, AnIdTellsTheRoleAndGoesBeforeAnIndex) {
+  EXPECT_EQ(identity({{"PADDLE_TRAINER_ID", "3"}, {"JOB_COMPLETION_INDEX", "0"}}), (JobMember{trainer, 3}));
+  EXPECT_EQ(identity({{"PADDLE_PSERVER_ID", "1"}, {"JOB_COMPLETION_INDEX", "7"}}), (JobMember{server, 1}));
+  EXPECT_EQ(identity({{"PADDLE_TRAINER_ID", "2"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "9"}}), (JobMember{trainer, 2}));
+  EXPECT_EQ(
+      error_of([] {
+        return identity({{"PADDLE_TRAINER_ID", "2"}, {"PADDLE_PSERVER_ID", "1"}});
+      }),
+      "prdist[config.contradiction] PADDLE_TRAINER_ID='2' and PADDLE_PSERVER_ID='1' name two members: unset one of "
+      "them, or say by TRAINING_ROLE which it is");
+}
+
 TEST(Identity, WithARoleTheIndexCountsWithinIt) {
   EXPECT_EQ(identity({{"TRAINING_ROLE", "PSERVER"}, {"VC_TASK_INDEX", "1"}}), (JobMember{server, 1}));
   EXPECT_EQ(identity({{"PADDLE_TRAINING_ROLE", "TRAINER"}, {"VK_TASK_INDEX", "0"}}), (JobMember{trainer, 0}));

@@ -8,14 +8,11 @@
 
 #include "support.hpp"
 
+using launch_test::has;
 using launch_test::run_prrun;
 using prdist::concat;
 
 namespace {
-
-bool has(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// A node of two that runs server 0, which never ends, and as many of two trainers as `hosts` says.
 launch_test::Finished node(std::vector<std::string> const& hosts, std::string const& wait) {

@@ -77,7 +77,7 @@ TEST(LogFile, ThatCannotBeWrittenIsNamed) {
   ASSERT_FALSE(log);
   EXPECT_EQ(std::string(log.error().what()),
             concat("prdist[config.invalid] launcher: the log file '", (folder / "workerlog.0").string(),
-                   "' cannot be written, Is a directory: give another folder with --log_dir"));
+                   "' cannot be written, it is a folder: give another folder with --log_dir"));
 }
 
 TEST(LastLines, AreTheLastOnesWhole) {

@@ -1,10 +1,12 @@
 // The launcher's command line.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <boost/json/parse.hpp>
 
 #include "support.hpp"
 
+using launch_test::has;
 using launch_test::Prrun;
 using launch_test::run_prrun;
 using launch_test::TempFolder;
@@ -13,10 +15,6 @@ namespace json = boost::json;
 namespace {
 
 using Words = std::vector<std::string>;
-
-bool has(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::size_t count(std::string const& text, std::string const& part) {
   std::size_t found = 0;
@@ -45,6 +43,9 @@ TEST(Prrun, WrongFlagsAre64WithTheUsage) {
       {{"--"}, "a program is required"},
       {{"--bogus", "true"}, "'--bogus' is not a flag of prrun"},
       {{"-y", "true"}, "'-y' is not a flag of prrun"},
+      {{"--server_nun", "2", "true"}, "'--server_nun' is not a flag of prrun: did you mean '--server_num'?"},
+      {{"--trainer-mun=2", "true"}, "'--trainer-mun' is not a flag of prrun: did you mean '--trainer-num'?"},
+      {{"-grace", "2", "true"}, "'-grace' is not a flag of prrun: did you mean '--grace'?"},
       {{"-x", "NAME", "true"}, "--env: is for jobs over ssh: give --hostfile too"},
       {{"--server_num", "0", "true"}, "--server_num: 0 is for nodes of a job on several (--nnodes)"},
       {{"--trainer_num", "0", "true"}, "--trainer_num: 0 is for nodes of a job on several (--nnodes)"},
@@ -157,7 +158,51 @@ TEST(Prrun, AFolderThatCannotBeWrittenIs78) {
                   "[config.invalid] launcher: the report '/dev/null/report.json' cannot be written: give "
                   "another file with --json\n"))
       << report.error;
-  EXPECT_EQ(run_prrun({"--json", ".", "true"}).code(), 78);
+  auto const folder = run_prrun({"--json", ".", "true"});
+  EXPECT_EQ(folder.code(), 78);
+  EXPECT_TRUE(
+      has(folder.error, "launcher: the report '.' cannot be written, it is a folder: give another file with --json\n"))
+      << folder.error;
+}
+
+TEST(Prrun, AReportIsNotWrittenToAFifoWhoseReaderMayNeverCome) {
+  TempFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
+  auto const finished = Prrun(folder, {"--json", "fifo", "--", "touch", "started"}).finish();
+  EXPECT_EQ(finished.code(), 78);
+  EXPECT_EQ(
+      finished.error,
+      "prdist[config.invalid] launcher: the report 'fifo' cannot be written, it is a FIFO: give another file with "
+      "--json\n");
+  EXPECT_FALSE(std::filesystem::exists(folder / "started"));
+  // Nor to one in the place of the file that a report is first written to, which is left alone.
+  std::filesystem::rename(folder / "fifo", folder / "report.json.tmp");
+  auto const other = Prrun(folder, {"--json", "report.json", "--", "touch", "started"}).finish();
+  EXPECT_EQ(other.code(), 78) << other.error;
+  EXPECT_TRUE(std::filesystem::is_fifo(folder / "report.json.tmp"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "started"));
+}
+
+TEST(Prrun, AReportGoesWhereADescriptorLeads) {
+  TempFolder folder;
+  auto const run = [&](std::string const& script) {
+    auto const pid = prdist::spawn({"/bin/sh",
+                                    {"-c", "cd \"$1\" && " + script, PRRUN_PATH, folder.path().string()},
+                                    {"PATH=/usr/bin:/bin"},
+                                    STDERR_FILENO,
+                                    -1});
+    return launch_test::reap(pid.value());
+  };
+  auto const is_report = [&](std::string const& name) {
+    return json::parse(launch_test::read_file(folder / name)).at("exit_code").as_int64() == 0;
+  };
+  constexpr prdist::Ending fine{0, 0, false};
+  EXPECT_EQ(run("\"$0\" --quiet --json /dev/stdout -- true | cat >pipe"), fine);
+  EXPECT_TRUE(is_report("pipe"));
+  EXPECT_EQ(run("\"$0\" --quiet --json /dev/fd/3 -- true 3>file"), fine);
+  EXPECT_TRUE(is_report("file"));
+  EXPECT_EQ(run("\"$0\" --quiet --json /dev/null -- true"), fine);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
 }
 
 TEST(Prrun, WritesTheReportAsJson) {

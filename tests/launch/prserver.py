@@ -244,7 +244,7 @@ def stopped():
     says("early", "prserver for", early)
     early.terminate()
     ended(early, 143)
-    expect("asked to stop before any trainer has come" in log("early"))
+    expect("the server was asked to stop by SIGTERM before any trainer has come" in log("early"))
     serving = server("server0", first, trainers=1)
     job = start("trainer0", BIN / "ctr_dnn", "--train", "data/train", "--test", "data/test", "--hidden", "16", "--batch_size",
                 "32", "--epochs", "100000", "--save_dir", "ckpt", PADDLE_INIT_PORT=first, PADDLE_INIT_PSERVERS="127.0.0.1")

@@ -68,6 +68,7 @@ TEST(Report, NamesOtherEnds) {
   report.failed_elsewhere = "trainer 3 on 10.0.0.2 ended with exit code 7";
   EXPECT_EQ(cause_of(report), report.failed_elsewhere);
   report.outcome = Outcome::interrupted;
+  report.signal = SIGINT;
   report.exit_code = 130;
   EXPECT_EQ(cause_of(report), "the job was stopped by SIGINT after 3.5 s");
   report.outcome = Outcome::timed_out;
@@ -75,6 +76,19 @@ TEST(Report, NamesOtherEnds) {
             "the job passed its time limit after 3.5 s (still running: server 0): raise --timeout, or see their logs");
   report.outcome = Outcome::succeeded;
   EXPECT_EQ(cause_of(report), "");
+}
+
+// The code of such a job is that member's, and no signal's.
+TEST(Report, NamesWhoCouldNotSaveAfterASignal) {
+  auto report = failed_job();
+  report.first_failure.reset();
+  report.outcome = Outcome::interrupted;
+  report.signal = SIGTERM;
+  report.exit_code = 78;
+  report.members[2].ending = Ending{78, 0, false};
+  EXPECT_EQ(cause_of(report),
+            "the job was stopped by SIGTERM after 3.5 s, and trainer 1 could not save: exit code 78, see "
+            "log/workerlog.1");
 }
 
 TEST(Report, ShowsTheEndOfTheFirstFailuresLog) {
@@ -96,6 +110,34 @@ TEST(Report, HelpsAServerThatFindsItsPortTaken) {
             std::string::npos);
 }
 
+// SIGTERM to one process of a job: that is whom people look for, and nobody has failed.
+TEST(Report, OfAJobThatWasAskedToStopNamesTheOneThatWas) {
+  TempFolder folder;
+  auto report = failed_job(folder.path());
+  report.first_failure = 1;
+  report.exit_code = 143;
+  report.stopped_in_order = true;
+  for (auto& each : report.members) each.ending = Ending{143, 0, false};
+  for (auto& each : report.members) each.stopped = false;
+  EXPECT_EQ(table_of(report).find("<-"), std::string::npos) << table_of(report);
+  auto const log = [&](std::string const& name) { return (folder / name).string(); };
+  EXPECT_EQ(cause_of(report),
+            concat("a process of the job was asked to stop, and the job has ended in order with exit code 143 after "
+                   "3.5 s: see ",
+                   log("workerlog.0")));
+  launch_test::write_file(folder / "workerlog.1", "worker 1 was asked to stop by SIGTERM\nbye\n");
+  launch_test::write_file(folder / "serverlog.0", "server 0 was asked to stop by SIGTERM\n");
+  report.members[0].stopped = true;  // by the launcher, later
+  EXPECT_EQ(cause_of(report),
+            concat("trainer 1 was asked to stop, and the job has ended in order with exit code 143 after 3.5 s: see ",
+                   log("workerlog.1")));
+  auto const table = table_of(report);
+  EXPECT_NE(table.find("trainer 1  103  exit 143  <- asked to stop"), std::string::npos) << table;
+  EXPECT_EQ(table.find("first failure"), std::string::npos) << table;
+  EXPECT_EQ(failing_log(report),
+            concat("last lines of ", log("workerlog.1"), ":\n  | worker 1 was asked to stop by SIGTERM\n  | bye\n"));
+}
+
 TEST(Report, OfASuccessShowsNoLog) {
   auto report = failed_job();
   report.first_failure.reset();
@@ -106,6 +148,7 @@ TEST(Report, OfAKilledLauncherSaysSo) {
   JobReport report;
   report.outcome = Outcome::interrupted;
   report.exit_code = 143;
+  report.signal = SIGTERM;
   report.seconds = 2;
   EXPECT_EQ(cause_of(report), "the job was stopped by SIGTERM after 2.0 s");
   report.launcher_killed = true;

@@ -33,6 +33,19 @@ TEST(ReportJson, HoldsEverythingTheTableDoes) {
        "stopped": false, "seconds": 0.0, "log": "log/workerlog.1"}]})"));
 }
 
+TEST(ReportJson, AJobThatWasAskedToStopHasNoFailure) {
+  JobReport report;
+  report.outcome = Outcome::failed;
+  report.stopped_in_order = true;
+  report.exit_code = 143;
+  report.first_failure = 0;
+  report.members = {{{JobRole::trainer, 0}, 102, Ending{143, 0, false}, 3.25, false, "log/workerlog.0"}};
+  auto const object = to_json(report);
+  EXPECT_EQ(object.at("outcome").as_string(), "interrupted");
+  EXPECT_TRUE(object.at("first_failure").is_null());
+  EXPECT_TRUE(object.at("cause").as_string().starts_with("a process of the job was asked to stop, and the job has"));
+}
+
 TEST(ReportJson, OfASuccessHasNoFailureAndNoCause) {
   auto const object = to_json(JobReport{});
   EXPECT_TRUE(object.at("first_failure").is_null());

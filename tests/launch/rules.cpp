@@ -23,9 +23,9 @@ EndingRules::TimePoint at(int millis) {
 /// Ranks 0 and 1 are servers, 2 and 3 trainers. Graces: 1000 ms for servers, 500 ms before SIGKILL.
 struct Job {
   EndingRules rules;
-  explicit Job(std::optional<milliseconds> timeout = {})
+  explicit Job(std::optional<milliseconds> timeout = {}, milliseconds grace = milliseconds(500))
       : rules({{JobRole::server, 0}, {JobRole::server, 1}, {JobRole::trainer, 0}, {JobRole::trainer, 1}},
-              {milliseconds(1000), milliseconds(500), timeout}, at(0)) {}
+              {milliseconds(1000), grace, timeout}, at(0)) {}
 
   void end(std::vector<MemberEnding> const& endings) { rules.ended(endings); }
   Action next(int millis, bool left = false) { return rules.next(at(millis), left); }
@@ -96,16 +96,35 @@ TEST(EndingRules, AMemberThatStoppedInOrderLeavesTheOthersAMomentToDoSo) {
   EXPECT_EQ(quick.next(5), Action::terminate);  // nobody is left to hear it
   EXPECT_EQ(quick.next(6), Action::finish);
   EXPECT_EQ(quick.rules.outcome(), Outcome::failed);
+  EXPECT_TRUE(quick.rules.stopped_in_order());
 
   Job hurried;
   hurried.end({{2, code(143)}});
   EXPECT_EQ(hurried.next(0), Action::wait);
-  hurried.rules.interrupted(SIGINT);
+  hurried.rules.interrupted(SIGINT, at(1));
   EXPECT_EQ(hurried.next(1), Action::terminate);
 
   Job killed_one;
   killed_one.end({{2, killed(SIGTERM)}});
   EXPECT_EQ(killed_one.next(0), Action::terminate);
+  EXPECT_FALSE(killed_one.rules.stopped_in_order());
+}
+
+TEST(EndingRules, OneThatCouldNotSaveIsAFailureOfAJobThatStops) {
+  for (int const said : {70, 78}) {
+    Job job;
+    job.end({{0, code(143)}});
+    EXPECT_TRUE(job.rules.stopped_in_order());
+    job.end({{3, code(said)}});
+    EXPECT_FALSE(job.rules.stopped_in_order());
+    EXPECT_EQ(job.rules.first_failure(), 3U);
+    EXPECT_EQ(job.rules.exit_code(), said);
+    EXPECT_EQ(job.next(0), Action::terminate);
+  }
+  Job job;
+  job.end({{0, code(143)}});
+  job.end({{3, code(75)}, {2, code(7)}});
+  EXPECT_EQ(job.rules.exit_code(), 143) << "whatever else follows";
 }
 
 TEST(EndingRules, TheFirstFailureDecidesTheCodeAndEndsTheOthers) {
@@ -161,31 +180,50 @@ TEST(EndingRules, WithoutACauseTheVictimIsTheFailure) {
 }
 
 TEST(EndingRules, AnInterruptEndsTheJobWithItsCodeAndTheSecondKills) {
-  Job job;
-  job.rules.interrupted(SIGINT);
+  Job job(std::nullopt, milliseconds(5000));
+  job.rules.interrupted(SIGINT, at(0));
   EXPECT_EQ(job.next(0), Action::terminate);
   EXPECT_EQ(job.next(1), Action::wait);
-  job.rules.interrupted(SIGINT);
-  EXPECT_EQ(job.next(2), Action::kill);
+  job.rules.interrupted(SIGINT, at(500));
+  EXPECT_EQ(job.next(501), Action::kill);
   job.end({{0, killed(SIGKILL)}, {1, killed(SIGKILL)}, {2, killed(SIGKILL)}, {3, killed(SIGKILL)}});
-  EXPECT_EQ(job.next(3), Action::finish);
+  EXPECT_EQ(job.next(502), Action::finish);
   EXPECT_EQ(job.rules.outcome(), Outcome::interrupted);
   EXPECT_EQ(job.rules.exit_code(), 130);
   EXPECT_FALSE(job.rules.first_failure());
+}
+
+// As timeout(1) sends it, to the program and to its group.
+TEST(EndingRules, TheSameSignalAgainAtOnceIsNoSecondOne) {
+  Job job(std::nullopt, milliseconds(5000));
+  job.rules.interrupted(SIGTERM, at(0));
+  job.rules.interrupted(SIGTERM, at(0));
+  EXPECT_EQ(job.next(0), Action::terminate);
+  job.rules.interrupted(SIGTERM, at(499));
+  EXPECT_EQ(job.next(499), Action::wait);
+  EXPECT_EQ(job.next(4999), Action::wait) << "they have the whole grace";
+  EXPECT_EQ(job.rules.exit_code(), 143);
+
+  Job other(std::nullopt, milliseconds(5000));
+  other.rules.interrupted(SIGINT, at(0));
+  EXPECT_EQ(other.next(0), Action::terminate);
+  other.rules.interrupted(SIGTERM, at(1));
+  EXPECT_EQ(other.next(1), Action::kill) << "another one is somebody's wish";
+  EXPECT_EQ(other.rules.exit_code(), 130);
 }
 
 TEST(EndingRules, AnInterruptWhileAFailedJobEndsHurriesItAndKeepsTheCause) {
   Job job;
   job.end({{3, code(7)}});
   EXPECT_EQ(job.next(0), Action::terminate);
-  job.rules.interrupted(SIGINT);
+  job.rules.interrupted(SIGINT, at(1));
   EXPECT_EQ(job.next(1), Action::kill);
   EXPECT_EQ(job.rules.exit_code(), 7);
 }
 
 TEST(EndingRules, WhatFailsWhileBeingEndedIsNoFailure) {
   Job job;
-  job.rules.interrupted(SIGTERM);
+  job.rules.interrupted(SIGTERM, at(0));
   job.end({{2, killed(SIGSEGV)}});
   EXPECT_EQ(job.next(0), Action::terminate);
   job.end({{3, code(1)}});
@@ -196,11 +234,12 @@ TEST(EndingRules, WhatFailsWhileBeingEndedIsNoFailure) {
 TEST(EndingRules, WhoCouldNotSaveWhenAskedToStopGivesTheCode) {
   for (int const said : {70, 78}) {
     Job job;
-    job.rules.interrupted(SIGTERM);
+    job.rules.interrupted(SIGTERM, at(0));
     EXPECT_EQ(job.next(0), Action::terminate);
     job.end({{2, code(143)}, {3, code(said)}});
     EXPECT_EQ(job.rules.outcome(), Outcome::interrupted);
     EXPECT_EQ(job.rules.exit_code(), said);
+    EXPECT_EQ(job.rules.signal(), SIGTERM);
     job.end({{0, code(75)}, {1, code(0)}});
     EXPECT_EQ(job.rules.exit_code(), said);
   }
@@ -227,7 +266,7 @@ TEST(EndingRules, WhatMembersLeftBehindIsEndedBeforeTheJobIsOver) {
 // A shell in front of the program ends at once; the program behind it may still be saving.
 TEST(EndingRules, WhatMembersStartedHasTheWholeGrace) {
   Job job;
-  job.rules.interrupted(SIGTERM);
+  job.rules.interrupted(SIGTERM, at(0));
   EXPECT_EQ(job.next(0), Action::terminate);
   job.end({{0, killed(15)}, {1, killed(15)}, {2, killed(15)}, {3, killed(15)}});
   EXPECT_EQ(job.next(400, true), Action::wait);
@@ -236,7 +275,7 @@ TEST(EndingRules, WhatMembersStartedHasTheWholeGrace) {
 
 TEST(EndingRules, WhatSurvivesSigkillIsAbandoned) {
   Job job;
-  job.rules.interrupted(SIGTERM);
+  job.rules.interrupted(SIGTERM, at(0));
   EXPECT_EQ(job.next(0), Action::terminate);
   EXPECT_EQ(job.next(500), Action::kill);
   EXPECT_EQ(job.next(5499), Action::kill);
@@ -350,10 +389,22 @@ TEST(EndingRules, AFallenTrainerRunsOnUntilItIsDecidedWhatBecomesOfIt) {
   // While all are ended nobody decides.
   EndingRules stopped(members, limits, at(0));
   stopped.ended(std::vector<MemberEnding>{{1, killed(9)}});
-  stopped.interrupted(SIGTERM);
+  stopped.interrupted(SIGTERM, at(0));
   EXPECT_EQ(stopped.next(at(1), false), EndingRules::Action::terminate);
   stopped.ended(std::vector<MemberEnding>{{0, killed(15)}});
   EXPECT_EQ(stopped.next(at(2), false), EndingRules::Action::finish);
+}
+
+TEST(EndingRules, WhoFallsWhenTheDataHasEndedElsewhereIsNoFailure) {
+  EndingLimits const limits{milliseconds(100), milliseconds(200), {}, true};
+  EndingRules rules({{JobRole::server, 0}, {JobRole::trainer, 0}}, limits, at(0));
+  rules.ended(std::vector<MemberEnding>{{1, killed(9)}});
+  rules.ended(std::vector<MemberEnding>{{0, code(0)}});
+  rules.finished_elsewhere();
+  rules.given_up(1);
+  EXPECT_EQ(rules.next(at(1), false), EndingRules::Action::finish);
+  EXPECT_EQ(rules.outcome(), Outcome::succeeded);
+  EXPECT_EQ(rules.exit_code(), 0);
 }
 
 TEST(EndingRules, TheLastFallenTrainerOfANodeWithoutServersIsItsFailure) {

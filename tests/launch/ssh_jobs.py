@@ -337,11 +337,11 @@ def run_killed_sshd():
 
 
 def run_killed_agent():
-    """The visible one of the agent's two processes: the other one ends the members in order."""
+    """The visible one of the agent's three processes: the one that supervises ends the members in order."""
     def victim(world, _):
         os.kill(min(commands_in(world, "b", "prrun")), signal.SIGKILL)
     code = killed(victim, "on hostb the job was stopped because prrun itself was killed")
-    if code != 143:
+    if code != 137:
         raise RuntimeError(code)
 
 
@@ -365,6 +365,51 @@ def run_silent_network():
         # sshd itself has not noticed, so its own processes may stay.
         until(lambda: not commands_in(world, "b", "prrun") and not commands_in(world, "b", "sleep"), "hostb: a member is left")
         world.nothing_left("a")
+
+
+def run_frozen_agent():
+    """An agent that hears and does nothing is given up, whatever its sshd answers; its members end once it goes on."""
+    global LOST_AFTER  # pylint: disable=global-statement
+    LOST_AFTER = "12"
+    with World() as world:
+        started, output = world.start(*job(package(LASTING)), "--", "./program.sh")
+        agents = commands_in(world, "b", "prrun")
+        began = time.monotonic()
+        for pid in agents:
+            os.kill(pid, signal.SIGSTOP)
+        code = started.wait(timeout=DEADLINE)
+        took = time.monotonic() - began
+        text = output.read_text(encoding="utf-8")
+        if code != 75 or "nothing was heard from hostb for 12 s: is it overloaded, or gone?" not in text or took < 11:
+            raise RuntimeError(f"{code} after {took} s: {text}")
+        world.nothing_left("a")
+        for pid in agents:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        world.nothing_left("b")
+
+
+def run_mute_agent():
+    """One that never says a word is given up before anything runs."""
+    global LOST_AFTER  # pylint: disable=global-statement
+    LOST_AFTER = "6"
+    with World() as world:
+        fake = WORK / "fake"
+        fake.write_text(f"#!/bin/sh\n[ $1 = version ] && exec {BIN}/prrun version\nexec sleep 1000\n", encoding="utf-8")
+        fake.chmod(0o755)
+        ran = world.prrun("--connect_timeout", "4", "--job_dispatch_package", package("exit 0"), "--root_dir", ROOT,
+                          "--remote_prrun", fake, "--", "./program.sh")
+        expect(ran, 75, r"Starting agents: waiting for hosta, hostb", r"2 of 2 hosts cannot run their part:",
+               r"^  hostb: no answer for 10 s")
+
+
+def run_quiet_job():
+    """Members that say nothing for longer than the patience are no sign of a lost host."""
+    global LOST_AFTER  # pylint: disable=global-statement
+    LOST_AFTER = "3"
+    with World() as world:
+        expect(world.prrun(*job(package("[ $TRAINING_ROLE = PSERVER ] || sleep 8")), "--", "./program.sh"), 0, "Pod completed")
+        world.nothing_left()
 
 
 def run_shards_and_secrets():
@@ -414,9 +459,13 @@ def run_workspace():
         expect(world.prrun(*words[:2], "--remote_prrun", "/bin/false", "--", "true"), 78, "'/bin/false' is no prrun of version")
         # Servers that never end by themselves, two trainers on one host, and a time limit.
         (WORK / "machines").write_text("root@hosta slots=2\nhostb\n", encoding="utf-8")
-        serve = "[ $TRAINING_ROLE = TRAINER ] || exec sleep 1000; echo $PADDLE_TRAINERS_NUM $PADDLE_NNODES"
+        serve = ("[ $TRAINING_ROLE = TRAINER ] || exec sleep 1000; echo $PADDLE_TRAINERS_NUM $PADDLE_NNODES; "
+                 "echo $PADDLE_INIT_TRAINER_ID >id.$PADDLE_TRAINER_ID")
         expect(world.prrun("--server_grace", "0.2", "--nics", "eth0", *words[:-1], serve), 0, r"^\[trainer 0\] 3 2$",
                r"server 1 +hostb +\d+ +SIGTERM, stopped", r"trainer 2 +root@hosta +\d+ +exit 0 .*log/node_0/workerlog.2$")
+        for key, trainer in [("a/mine/0", 0), ("b/mine/1", 1), ("a/mine/0", 2)]:
+            if (given := (WORK / key / f"id.{trainer}").read_text(encoding="utf-8")) != f"{trainer}\n":
+                raise RuntimeError(f"trainer {trainer} has PADDLE_INIT_TRAINER_ID={given}")
         expect(world.prrun("--timeout", "1", *words[:-3], "sleep", "1000"), 124, "the job passed its time limit")
         expect(world.prrun("--nics", "eth7", *words), 78, r"hostb: .*there is no interface 'eth7' with an address")
         world.nothing_left()

@@ -1,119 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs that prrun submits. Local jobs and mpirun are the real ones. In place of a cluster stands a kubectl that notes
-how it was called and answers from a table; `cluster` runs against a real one when $KUBECONFIG names it. What is not
-installed is named, and the test is skipped then.
+"""Jobs that prrun submits. Local jobs and mpirun are the real ones, in place of a cluster stands a kubectl of the test's.
+What is not installed is named, and the test is skipped then.
 
     submit_jobs.py BIN_DIR CASE
 """
 
 import json
-import os
 import pathlib
 import shutil
-import subprocess
-import sys
-import tempfile
 
-SKIPPED = 77
-DEADLINE = 100
-BIN = pathlib.Path(sys.argv[1]).resolve()
-WORK = pathlib.Path(tempfile.mkdtemp(prefix="prdist-submit-"))
-failures = []
-
-STAND_IN = """#!PYTHON
-import json, os, sys
-folder = os.path.dirname(os.path.abspath(__file__))
-words = [word for word in sys.argv[1:] if not word.startswith("--request-timeout")]
-text = sys.stdin.read() if "--filename=-" in words else ""
-with open(os.path.join(folder, "calls"), "a", encoding="utf-8") as calls:
-    calls.write(json.dumps({"words": words, "input": text}) + "\\n")
-line = " ".join(words)
-for part, code, out, errors in json.load(open(os.path.join(folder, "answers"), encoding="utf-8")):
-    if part in line:
-        sys.stdout.write(out)
-        sys.stderr.write(errors)
-        sys.exit(code)
-sys.stderr.write("error: the stand-in has no answer to: " + line + "\\n")
-sys.exit(1)
-"""
-
-VERSION = json.dumps({"clientVersion": {"gitVersion": "v1.32.4"},
-                      "serverVersion": {"major": "1", "minor": "33+", "gitVersion": "v1.33.1"}})
-QUEUES = json.dumps({"items": [{"metadata": {"name": "default"}, "status": {"state": "Open"}},
-                               {"metadata": {"name": "research"}, "status": {"state": "Open"}},
-                               {"metadata": {"name": "closed"}, "status": {"state": "Closed"}}]})
-KINDS = "jobs.batch\njobs.batch.volcano.sh\npaddlejobs.batch.paddlepaddle.org\n"
-GOOD = [["version", 0, VERSION, ""], ["config view", 0, "", ""], ["get namespace", 0, "namespace/x\n", ""],
-        ["--api-group", 0, KINDS, ""], ["api-resources", 0, KINDS, ""], ["queues", 0, QUEUES, ""],
-        ["go-template", 0, "password\n", ""], ["get secret", 0, "secret/x\n", ""], ["get configmap", 0, "configmap/x\n", ""],
-        ["get persistentvolumeclaim", 0, "persistentvolumeclaim/x\n", ""], ["get priorityclass", 0, "priorityclass/x\n", ""],
-        ["get serviceaccount", 0, "serviceaccount/x\n", ""], ["can-i", 0, "yes\n", ""], ["get --filename=-", 0, "", ""],
-        ["--dry-run=server", 0, "job.batch/ctr\n", ""], ["create", 0, "serviceaccount/ctr\njob.batch/ctr\n", ""],
-        ["delete", 0, 'job.batch "ctr" deleted\n', ""], ["wait", 0, "", ""]]
-
-BACKEND = """engine:
-  backend: BACKEND
-  job_name: ctr
-  command: [./train, --epochs, "3"]
-  submit:
-    server_num: 2
-    trainer_num: 2
-    docker_image: hub.example.com/ctr:1.0
-"""
-EVERYTHING = """    queue: research
-    image_pull_secrets: [hub]
-    service_account: trainer
-    priority_class: batch
-    secrets: [{env: FS_PASSWORD, secret: fs, key: password}]
-    volumes: [{name: data, mount: /data, pvc: clicks}, {name: words, mount: /words, config_map: words}]
-"""
-REFUSED = "The connection to the server 10.0.0.1:6443 was refused - did you specify the right host or port?\n"
-NOT_FOUND = 'Error from server (NotFound): it "x" not found\n'
-FORBIDDEN = 'Error from server (Forbidden): it is forbidden: User "someone" cannot get resource\n'
-
-
-def check(good, *what):
-    if not good:
-        failures.append(" ".join(str(each) for each in what))
-
-
-def has(text, part, *more):
-    check(part in text, "missing:", repr(part), "in:\n" + text, *more)
-
-
-def stand_in(*answers):
-    """A folder with a kubectl whose answers are these, and then the good ones."""
-    folder = WORK / "kubectl_folder"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    (folder / "kubectl").write_text(STAND_IN.replace("PYTHON", sys.executable), encoding="utf-8")
-    (folder / "kubectl").chmod(0o755)
-    (folder / "answers").write_text(json.dumps([*answers, *GOOD]), encoding="utf-8")
-    return folder
-
-
-def calls(folder):
-    path = folder / "calls"
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-
-
-def backend(name, more=""):
-    (WORK / "backend.yaml").write_text(BACKEND.replace("BACKEND", name) + more, encoding="utf-8")
-
-
-def prrun(*words, path=None, **variables):
-    kept = {name: value for name, value in os.environ.items()
-            if not name.startswith(("PADDLE", "TRAINING_", "OMPI_", "PRDIST_", "KUBE", "FS_UGI", "PBS_"))}
-    kept |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} | variables
-    if path is not None:
-        kept["PATH"] = f"{path}:/usr/bin:/bin" if path != "" else "/nowhere"
-    return subprocess.run([BIN / "prrun", *words], cwd=WORK, env=kept, capture_output=True, text=True, check=False,
-                          timeout=DEADLINE, stdin=subprocess.DEVNULL)
-
-
-def ended(ran, code):
-    check(ran.returncode == code, "code", ran.returncode, "and not", code, ran.stdout, ran.stderr)
+from submit_setup import (BACKEND, EVERYTHING, FORBIDDEN, NOT_FOUND, QUEUES, REFUSED, SKIPPED, VERSION, WORK, backend,
+                          calls, check, ended, has, main, prrun, stand_in)
 
 
 def run_k8s():
@@ -319,6 +217,25 @@ def run_existing():
     check(calls(folder)[-1]["words"] == ["delete", "--ignore-not-found", "--wait=false", "serviceaccount/ctr", "service/ctr"], calls(folder)[-1])
 
 
+def run_interrupted():
+    """Ctrl-C while kubectl creates: what it then has made is taken back."""
+    backend("k8s")
+    for name, code in [("INT", 130), ("TERM", 143)]:
+        folder = stand_in()
+        (folder / "kubectl").rename(folder / "stand_in")
+        (folder / "kubectl").write_text(
+            "#!/bin/sh\ncase \"$*\" in *'create --filename'*) kill -" + name + " $PPID;; esac\nexec \"${0%/*}/stand_in\" \"$@\"\n",
+            encoding="utf-8")
+        (folder / "kubectl").chmod(0o755)
+        ran = prrun("-b", "backend.yaml", path=folder)
+        ended(ran, code)
+        has(ran.stderr, f"submit: stopped by SIG{name} while job 'ctr' was created; what had been created was deleted again "
+                        "(serviceaccount/ctr, job.batch/ctr)\n")
+        check(ran.stdout == "", ran.stdout)
+        check(calls(folder)[-1]["words"] == ["delete", "--ignore-not-found", "--wait=false", "serviceaccount/ctr", "job.batch/ctr"],
+              calls(folder)[-1])
+
+
 def run_plan():
     """No program is needed, and none is called."""
     backend("volcano", EVERYTHING)
@@ -513,175 +430,5 @@ def run_words():
         ended(prrun(command, "--bogus"), 64)
 
 
-def pod(name, index, phase, **more):
-    status = {"phase": phase} | more
-    return {"apiVersion": "v1", "kind": "Pod", "status": status,
-            "metadata": {"name": name, "labels": {"app.kubernetes.io/component": "job", "batch.kubernetes.io/job-completion-index": str(index)}},
-            "spec": {"nodeName": "node-a", "containers": [{"name": "job", "env": [{"name": "PADDLE_PSERVERS_NUM", "value": "1"}]}]}}
-
-
-def job_answers():
-    waiting = [{"restartCount": 3, "state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}}]
-    items = [{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "ctr"}, "status": {"active": 3}},
-             pod("ctr-1-b", 1, "Pending", containerStatuses=waiting), pod("ctr-0-a", 0, "Running"), pod("ctr-2-c", 2, "Running")]
-    return ["pods --selector", 0, json.dumps({"items": items}), ""]
-
-
-def run_status():
-    folder = stand_in(job_answers())
-    ran = prrun("status", "ctr", "-n", "training", path=folder)
-    ended(ran, 0)
-    check(ran.stdout == "job.batch/ctr: Running, 3 active, age -\n"
-          "ROLE     ID  POD      PHASE    RESTARTS  NODE    AGE  REASON\n"
-          "pserver  0   ctr-0-a  Running  0         node-a  -\n"
-          "trainer  0   ctr-1-b  Pending  3         node-a  -    ImagePullBackOff: no such image\n"
-          "trainer  1   ctr-2-c  Running  0         node-a  -\n", ran.stdout)
-    order = [" ".join(call["words"]) for call in calls(folder)]
-    check(order == ["--namespace=training api-resources --namespaced=true --verbs=list --output=name",
-                    "--namespace=training get jobs.batch,jobs.batch.volcano.sh,paddlejobs.batch.paddlepaddle.org,pods "
-                    "--selector=app.kubernetes.io/instance=ctr,app.kubernetes.io/managed-by=prgen --output=json"], order)
-    # A job without our labels is found by its name, its pods by their owner.
-    owned = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "old-x", "ownerReferences": [{"name": "old"}]}, "status": {"phase": "Running"}}
-    folder = stand_in(["pods --selector", 0, '{"items": []}', ""],
-                      ["old --ignore-not-found", 0, '{"items": [{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "old"}}]}', ""],
-                      ["get pods", 0, json.dumps({"items": [owned, pod("stranger", 0, "Running")]}), ""])
-    ran = prrun("status", "old", path=folder)
-    ended(ran, 0)
-    has(ran.stdout, "job.batch/old: not looked at yet")
-    check("old-x" in ran.stdout and "stranger" not in ran.stdout, ran.stdout)
-    ran = prrun("status", "ctr", path=stand_in(["pods --selector", 0, '{"items": []}', ""], ["--ignore-not-found", 0, "", ""]))
-    ended(ran, 78)
-    has(ran.stderr, "prdist[config.missing] submit: there is no job 'ctr' in namespace default: prrun status lists those that are there; -n names "
-                    "another namespace")
-    folder = stand_in(["--selector=app.kubernetes.io/managed-by=prgen", 0, '{"items": []}', ""])
-    ran = prrun("status", path=folder)
-    ended(ran, 0)
-    check(ran.stdout == "no jobs in namespace default\n", ran.stdout)
-    ran = prrun("status", "ctr", path=stand_in(["pods --selector", 1, "", FORBIDDEN]))
-    ended(ran, 78)
-    has(ran.stderr, "Ask for that right (kubectl auth can-i --list shows yours)")
-    ran = prrun("status", "ctr", path=stand_in(["pods --selector", 0, "nonsense", ""]))
-    ended(ran, 78)
-    has(ran.stderr, "k8s: what kubectl printed is no list of objects")
-
-
-def run_logs():
-    logs = ["logs", 0, "hello\n", ""]
-    selected = "--selector=app.kubernetes.io/instance=ctr,app.kubernetes.io/managed-by=prgen"
-    for words, called in [
-            (["--role", "trainer", "--id", "0", "--follow"], ["logs", "--follow", "--tail=-1", "pod/ctr-1-b", "--all-containers"]),
-            (["--id", "1", "--tail", "5", "--previous"], ["logs", "--previous", "--tail=5", "pod/ctr-2-c", "--all-containers"]),
-            (["--role", "trainer"], ["logs", "--tail=-1", "--prefix", "--max-log-requests=100",
-                                     selected + ",batch.kubernetes.io/job-completion-index in (1,2)", "--all-containers"]),
-            ([], ["logs", "--tail=-1", "--prefix", "--max-log-requests=100", selected, "--all-containers"])]:
-        folder = stand_in(logs, job_answers())
-        ran = prrun("logs", "ctr", *words, path=folder)
-        ended(ran, 0)
-        check(ran.stdout == "hello\n" and calls(folder)[-1]["words"] == called, called, calls(folder)[-1])
-    ran = prrun("logs", "ctr", "--role", "pserver", "--id", "4", path=stand_in(job_answers()))
-    ended(ran, 78)
-    has(ran.stderr, "prdist[config.missing] submit: job 'ctr' has no pserver 4: prrun status ctr shows its 3 pods")
-
-
-def run_cancel():
-    names = ["--output=name", 0, "service/ctr\njob.batch/ctr\nconfigmap/ctr-config\n", ""]
-    kinds = ["--namespaced=true", 0, KINDS, ""]
-    folder = stand_in(kinds, names)
-    ran = prrun("cancel", "ctr", path=folder)
-    ended(ran, 0)
-    order = [" ".join(call["words"]) for call in calls(folder)]
-    selected = "--selector=app.kubernetes.io/instance=ctr,app.kubernetes.io/managed-by=prgen"
-    check(order[1:] == ["get jobs.batch,jobs.batch.volcano.sh,paddlejobs.batch.paddlepaddle.org,services,networkpolicies.networking.k8s.io,"
-                        f"configmaps,serviceaccounts,rolebindings.rbac.authorization.k8s.io,roles.rbac.authorization.k8s.io {selected} --output=name",
-                        "delete job.batch/ctr service/ctr configmap/ctr-config --ignore-not-found --timeout=180s",
-                        f"wait --for=delete pods {selected} --timeout=180s"], order)
-    has(ran.stdout, 'job.batch "ctr" deleted\njob ctr is gone: 3 objects were deleted, no pod of it runs\n')
-    folder = stand_in(kinds, names)
-    ran = prrun("cancel", "--dry-run", "ctr", path=folder)
-    ended(ran, 0)
-    has(ran.stdout, "would delete job.batch/ctr\nwould delete service/ctr\nwould delete configmap/ctr-config\n")
-    check(not any("delete" in call["words"] for call in calls(folder)), "a dry run deleted")
-    ended(prrun("cancel", "ctr", path=stand_in(kinds, names, ["wait", 1, "", "error: no matching resources found\n"])), 0)
-    for answer, what in [(["wait", 1, "", "error: timed out waiting for the condition on pods/ctr-0\n"], "pods"),
-                         (["delete", 1, "", "error: timed out waiting for the condition\n"], "objects")]:
-        ran = prrun("cancel", "ctr", "--wait", "5", path=stand_in(kinds, names, answer))
-        ended(ran, 75)
-        has(ran.stderr, f"prdist[job.deadline] submit: {what} of job 'ctr' did not go within 5 s: prrun status ctr shows them; call cancel again, "
-                        "or give --wait more")
-    # Pods may take longer than what owned them: a second call waits for them alone.
-    folder = stand_in(kinds, ["get pods", 0, "pod/ctr-0\n", ""], ["--output=name", 0, "", ""])
-    ended(prrun("cancel", "ctr", path=folder), 0)
-    check(not any("delete" in call["words"] for call in calls(folder)) and "wait" in calls(folder)[-1]["words"], calls(folder))
-    ran = prrun("cancel", "ctr", path=stand_in(kinds, ["--output=name", 0, "", ""]))
-    ended(ran, 78)
-    has(ran.stderr, "there is no job 'ctr' in namespace default")
-
-
-def run_cluster():
-    """A real apiserver: everything up to the pods, in a namespace of the test's own."""
-    if not os.environ.get("KUBECONFIG") or shutil.which("kubectl") is None:
-        print("skipped: $KUBECONFIG names no cluster, or kubectl is not installed")
-        return SKIPPED
-    variables = {"KUBECONFIG": os.environ["KUBECONFIG"]}
-    space = f"prrun-test-{os.getpid()}"
-
-    def kubectl(*words, **more):
-        return subprocess.run(["kubectl", "--request-timeout=30s", *words], check=True, text=True, capture_output=True, timeout=DEADLINE, **more).stdout
-
-    def run(*words):
-        return prrun(*words, "-n", space, **variables)
-
-    minor = int("0" + "".join(c for c in json.loads(kubectl("version", "--output=json"))["serverVersion"]["minor"] if c.isdigit()))
-    # The document's own Job is taken by every version.
-    (WORK / "backend.yaml").write_text(f"""engine:
-  backend: k8s
-  job_name: ctr
-  train_config_dir: conf
-  submit: {{trainer_num: 2, docker_image: "hub.example.com/ctr:1.0"{", server_num: 1" if minor >= 24 else ""}}}
-""", encoding="utf-8")
-    profile = [] if minor >= 24 else ["--profile", "legacy", "--kube_version", "1.33"]
-    submit = ["-b", "backend.yaml", *profile]
-    ran = run(*submit)
-    ended(ran, 78)
-    has(ran.stderr, f"no   namespace there is no namespace '{space}'")
-    kubectl("create", "namespace", space)
-    try:
-        ended(run("status", "ctr"), 78)
-        ran = run(*submit)
-        ended(ran, 0)
-        has(ran.stdout, "  job.batch/ctr\n")
-        has(ran.stderr, "yes  dry run   the cluster would take all of it\n")
-        ran = run("status", "ctr")
-        ended(ran, 0)
-        has(ran.stdout, "job.batch/ctr: ")
-        ran = run(*submit)
-        ended(ran, 78)
-        has(ran.stderr, "no   name      job 'ctr' or a part of it is there already (")
-        before = kubectl("get", "job", "ctr", "-n", space, "--output=jsonpath={.metadata.uid}")
-        ended(run(*submit, "--replace"), 0)
-        check(before != kubectl("get", "job", "ctr", "-n", space, "--output=jsonpath={.metadata.uid}"), "it was not replaced")
-        kubectl("create", "configmap", "ctr-of-others", "-n", space)
-        ran = run("cancel", "ctr", "--dry-run")
-        ended(ran, 0)
-        has(ran.stdout, "would delete job.batch/ctr\n")
-        ended(run("cancel", "ctr"), 0)
-        has(kubectl("get", "configmap", "-n", space, "--output=name"), "ctr-of-others")
-        check(kubectl("get", "jobs", "-n", space, "--output=name") == "", "the job is still there")
-        ended(run("cancel", "ctr"), 78)
-        if "jobs.batch.volcano.sh" not in kubectl("api-resources", "--output=name"):
-            backend("volcano")
-            ran = run("-b", "backend.yaml", "--kube_version", "1.33")
-            ended(ran, 78)
-            has(ran.stderr, "Volcano is not installed")
-    finally:
-        kubectl("delete", "namespace", space, "--wait=false")
-    return 0
-
-
 if __name__ == "__main__":
-    try:
-        code = globals()["run_" + sys.argv[2]]() or 0
-        print(*failures, sep="\n----\n")
-        sys.exit(1 if failures else code)
-    finally:
-        shutil.rmtree(WORK, ignore_errors=True)
+    main(globals())

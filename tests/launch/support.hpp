@@ -79,6 +79,16 @@ template <class Work>
   return {};
 }
 
+inline bool has(std::string const& text, std::string const& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Words of prrun: flags, and a script as the program.
+inline std::vector<std::string> shell(std::vector<std::string> flags, std::string const& script) {
+  flags.insert(flags.end(), {"--", "sh", "-c", script});
+  return flags;
+}
+
 inline std::string read_file(std::filesystem::path const& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -97,6 +107,17 @@ inline pid_t parent_of(pid_t pid) {
     (void)prdist::parse_number(text.substr(at + 7, text.find('\n', at + 1) - at - 7), parent);
   }
   return parent;
+}
+
+/// The process that supervises below the visible one of prrun; a guard is between.
+inline pid_t worker_of(pid_t visible) {
+  pid_t pid = visible;
+  for (int i = 0; i < 2; ++i) {
+    pid_t child = 0;
+    std::ifstream(prdist::concat("/proc/", pid, "/task/", pid, "/children")) >> child;
+    pid = child;
+  }
+  return pid;
 }
 
 inline bool readable_within(int fd, std::chrono::milliseconds time) {
@@ -212,7 +233,11 @@ class Prrun {
     variables["FOLDER"] = folder_->path().string();
     std::vector<std::string> environment;
     for (auto const& [name, value] : variables) environment.push_back(prdist::concat(name, '=', value));
-    std::vector<std::string> arguments{"-c", R"(cd "$FOLDER" && exec "$0" "$@" >stdout 2>stderr)", PRRUN_PATH};
+    // In a control group of the test's, where it names one.
+    std::vector<std::string> arguments{"-c",
+                                       R"(cd "$FOLDER" && { [ -z "$GROUP" ] || echo $$ >"$GROUP/cgroup.procs"; } &&
+      exec "$0" "$@" >stdout 2>stderr)",
+                                       PRRUN_PATH};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     pid_ = prdist::spawn({"/bin/sh", arguments, environment, STDERR_FILENO, -1}).value();
   }

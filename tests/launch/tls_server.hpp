@@ -19,42 +19,10 @@
 #include <thread>
 #include <vector>
 
+#include "certificates.hpp"
 #include "support.hpp"
 
 namespace launch_test {
-
-/// A CA, and a certificate of its for 127.0.0.1. Keys are made by the openssl program.
-class Certificates {
- public:
-  Certificates() {
-    auto const script = R"(set -e; cd "$0"
-key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1.key"; }
-key ca; key other; key server
-openssl req -x509 -new -key ca.key -days 1 -subj /CN=test-ca -out ca.crt
-openssl req -x509 -new -key other.key -days 1 -subj /CN=other-ca -out other.crt
-openssl req -new -key server.key -subj /CN=apiserver -out server.csr
-printf 'subjectAltName=IP:127.0.0.1\n' >names
-openssl x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 1 -extfile names -out server.crt
-printf 'subjectAltName=IP:10.0.0.1\n' >names
-openssl x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 1 -extfile names -out elsewhere.crt
-)";
-    prdist::Descriptor const log(::open((folder_ / "log").c_str(), O_WRONLY | O_CREAT, 0600));
-    auto const pid =
-        prdist::spawn({"/bin/sh", {"-c", script, folder_.path().string()}, {"PATH=/usr/bin:/bin"}, log.get(), -1});
-    if (!pid || reap(*pid) != prdist::Ending{}) throw std::runtime_error("openssl: " + read_file(folder_ / "log"));
-  }
-
-  [[nodiscard]] std::string path(std::string const& name) const { return (folder_ / name).string(); }
-
-  /// Made once for all tests of the program: it takes a while.
-  static Certificates const& shared() {
-    static Certificates const certificates;
-    return certificates;
-  }
-
- private:
-  TempFolder folder_;
-};
 
 class TlsServer {
  public:

@@ -100,6 +100,23 @@ TEST(JobView, EndsAFailedJobWithItsCauseAndCode) {
                                 "LAUNCH ERROR TIME ", cause_of(report), "\nLAUNCH INFO TIME Exit code 7\n"));
 }
 
+TEST(JobView, AJobThatStoppedWhenAskedHasNotFailed) {
+  Shown shown;
+  auto report = shown.report(Outcome::interrupted, 130);
+  shown.show(false, [&](JobView& view) { view.ended(report); });
+  EXPECT_TRUE(shown.error.starts_with("LAUNCH INFO TIME Pod stopped\n")) << shown.error;
+  report.exit_code = 78;
+  EXPECT_EQ(pod_line(report), "Pod failed") << "it could not save";
+  report.exit_code = 137;
+  report.launcher_killed = true;
+  EXPECT_EQ(pod_line(report), "Pod failed");
+  report = shown.report(Outcome::failed, 143);
+  EXPECT_EQ(pod_line(report), "Pod failed");
+  report.stopped_in_order = true;
+  EXPECT_EQ(pod_line(report), "Pod stopped") << "a member was asked, and saved";
+  EXPECT_EQ(pod_line(shown.report(Outcome::timed_out, 124)), "Pod failed");
+}
+
 TEST(JobView, QuietShowsOnlyAFailure) {
   Shown success;
   success.show(true, [&](JobView& view) {

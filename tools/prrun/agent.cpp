@@ -185,6 +185,11 @@ class Agent {
       }
       if (auto const why = launcher_.gone(); !why.empty())
         throw Error(Errc::job_peer_lost, why, ": nothing was started");
+      // Others may take long to get ready.
+      if (auto const now = Clock::now(); now - told_ >= std::chrono::seconds(1)) {
+        told_ = now;
+        launcher_.say({{"say", "alive"}});
+      }
       for (int const signal : signals_->wait({})) {
         if (signal != SIGCHLD)
           throw Error(Errc::job_peer_lost, "launcher: ", signal_name(signal), " before the job ran");
@@ -244,14 +249,13 @@ class Agent {
   }
 
   /// What programs of Paddle v2 read. Their servers have one port on all hosts.
-  void set_paddle_v2(LaunchPlan const& plan) const {
+  void set_paddle_v2(LaunchPlan& plan) const {
     std::string hosts;
     for (auto const& server : plan.servers) hosts += concat(hosts.empty() ? "" : ",", server.host);
     ::setenv("PADDLE_INIT_PSERVERS", hosts.c_str(), 1);
     ::setenv("PADDLE_INIT_NUM_GRADIENT_SERVERS", concat(plan.trainers.size()).c_str(), 1);
     if (job_.port != 0) ::setenv("PADDLE_INIT_PORT", concat(job_.port).c_str(), 1);
-    auto const& last = job_.members.back();
-    if (trainers_ == 1) ::setenv("PADDLE_INIT_TRAINER_ID", concat(last.index).c_str(), 1);
+    plan.paddle_v2 = true;
   }
 
   int supervise(LocalPlan local, sigset_t const& held) {
@@ -309,7 +313,7 @@ class Agent {
     if (now - told_ >= std::chrono::seconds(1) && !launcher_.congested()) {
       told_ = now;
       say_progress(supervisor.members());
-      if (++seconds_ % 5 == 0) launcher_.say({{"say", "alive"}});
+      launcher_.say({{"say", "alive"}});
     }
     launcher_.flush({});
   }
@@ -355,7 +359,6 @@ class Agent {
   std::vector<pid_t> ended_;
   std::map<std::size_t, std::string> progress_;
   Clock::time_point told_{};
-  std::size_t seconds_ = 0;
   bool running_ = false;
 };
 

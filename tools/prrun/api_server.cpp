@@ -10,7 +10,7 @@
 #include <prdist/core/text.hpp>
 #include <prdist/launch/k8s/pods_json.hpp>
 
-#include "https_get.hpp"
+#include "http_request.hpp"
 
 namespace prrun {
 
@@ -103,11 +103,10 @@ ApiServer api_server_from_env(Environment const& environment) {
 }
 
 Result<std::vector<Pod>> list_pods(ApiServer const& server, std::string const& selector) {
-  HttpsRequest request;
-  request.host = server.host;
-  request.port = server.port;
+  HttpRequest request;
+  request.peer.host = server.host;
   request.patience = server.patience;
-  request.ca_file = (server.account / "ca.crt").string();
+  request.tls = TlsFiles{(server.account / "ca.crt").string(), {}, {}};
   request.bearer = contents(server.account / "token");
   request.target = concat("/api/v1/namespaces/", server.name_space, "/pods?labelSelector=", percent_encoded(selector));
   auto const is_header_text = [](unsigned char c) { return c > 0x20 && c < 0x7f; };
@@ -115,7 +114,10 @@ Result<std::vector<Pod>> list_pods(ApiServer const& server, std::string const& s
     return Error(Errc::config_missing, "k8s: '", (server.account / "token").string(), "' holds no token",
                  ": the pod needs automountServiceAccountToken: true");
   }
-  auto const answer = https_get(request);
+  if (!parse_number(server.port, request.peer.port) || request.peer.port == 0) {
+    return Error(Errc::config_invalid, "k8s: KUBERNETES_SERVICE_PORT='", server.port, "' is no port");
+  }
+  auto const answer = http_request(request);
   if (!answer) return answer.error();
   if (answer->status != 200) return refused(server, *answer);
   return parse_pods(answer->body);

@@ -44,7 +44,7 @@ inline constexpr std::string_view base64_letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZab
     }
     for (int shift = 16; shift >= 0; shift -= 8) bytes += static_cast<char>(bits >> shift & 255);
   }
-  bytes.resize(bytes.size() - padding);
+  for (std::size_t i = 0; i < padding; ++i) bytes.pop_back();
   return bytes;
 }
 

@@ -6,13 +6,16 @@
 #include <boost/json/parse.hpp>
 #include <boost/system/error_code.hpp>
 #include <chrono>
+#include <csignal>
 #include <iostream>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <prdist/launch/ending.hpp>
 #include <prdist/launch/environment.hpp>
 #include <prdist/launch/k8s/pods_json.hpp>
+#include <prdist/launch/signals.hpp>
 #include <prdist/launch/termination_log.hpp>
 
 #include "preflight.hpp"
@@ -99,8 +102,11 @@ std::string take_back(Kubectl const& kubectl, std::string_view created) {
                 typed("kubectl", words));
 }
 
-void create(Kubectl const& kubectl, ClusterJob const& job, std::string const& next) {
+int create(Kubectl const& kubectl, ClusterJob const& job, std::string const& next) {
   Words const words(std::begin(create_words), std::end(create_words));
+  // A kubectl that falls with us would leave half a job and not say which half. It stands in a group of its own, so
+  // that Ctrl-C is heard here alone, and later: when it is known what to take back.
+  SignalSource signals(hold_signals());
   auto const result = kubectl.run(words, job.manifest, std::chrono::seconds(30));
   if (!result) {
     throw Error(result.error().code(), result.error().message(), ". Part of job '", job.name,
@@ -110,6 +116,12 @@ void create(Kubectl const& kubectl, ClusterJob const& job, std::string const& ne
     auto const refusal = refused(concat("creating job '", job.name, "'"), *result);
     throw Error(refusal.code(), refusal.message(), "; ", take_back(kubectl, result->out));
   }
+  for (int const signal : signals.wait({})) {
+    if (signal == SIGCHLD) continue;
+    std::cerr << "submit: stopped by " << signal_name(signal) << " while job '" << job.name << "' was created; "
+              << take_back(kubectl, result->out) << '\n';
+    return 128 + signal;
+  }
   std::cout << "job " << job.name << " is created:\n";
   for (std::string_view rest = result->out; !rest.empty();) {
     auto const line = rest.substr(0, rest.find('\n'));
@@ -118,6 +130,7 @@ void create(Kubectl const& kubectl, ClusterJob const& job, std::string const& ne
   }
   std::cout << "next:\n  prrun status " << job.name << next << "\n  prrun logs " << job.name << next
             << " --role trainer --id 0 --follow\n  prrun cancel " << job.name << next << '\n';
+  return std::cout.flush() ? 0 : 74;
 }
 
 }  // namespace
@@ -192,8 +205,7 @@ int create_on_cluster(Kubectl const& kubectl, SubmitFlags const& flags, ClusterJ
     std::cout << shown_text(deleted.out);
     if (!deleted.ending.ok()) throw refused(concat("replacing job '", job.name, "'"), deleted);
   }
-  create(kubectl, job, next);
-  return std::cout.flush() ? 0 : 74;
+  return create(kubectl, job, next);
 }
 
 }  // namespace prrun

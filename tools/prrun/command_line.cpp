@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include <prdist/core/suggest.hpp>
 #include <prdist/launch/printable.hpp>
 
 namespace prrun {
@@ -31,6 +32,21 @@ class Help : public CLI::Formatter {
  private:
   std::string usage_;
 };
+
+/// The flag that was probably meant, as a question; empty when none is close.
+std::string meant_flag(CLI::App const& app, std::string_view word) {
+  word = word.substr(0, word.find('='));
+  word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
+  if (word.size() < 2) return {};
+  std::vector<std::string> known;
+  for (auto const* const option : app.get_options()) {
+    // Those that are only taken to be refused have no group to be shown in.
+    if (option->get_group().empty()) continue;
+    known.insert(known.end(), option->get_lnames().begin(), option->get_lnames().end());
+  }
+  auto const meant = prdist::did_you_mean(word, known);
+  return meant.empty() ? meant : concat(": did you mean '--", meant, "'?");
+}
 
 /// The variable that stands for a flag, when it is set to something.
 std::string variable_of(CLI::Option const& option) {
@@ -90,8 +106,10 @@ Words CommandLine::take(Words const& words) {
   std::size_t own = 0;
   Words ours;
   unknown_.clear();
-  auto const refuse = [](std::string const& word) {
-    throw CLI::ParseError(concat("'", word, "' is not a flag of prrun"), wrong_usage);
+  // Without its value, which may be a password.
+  auto const refuse = [&](std::string const& word) {
+    auto const name = word.substr(0, word.find('='));
+    throw CLI::ParseError(concat("'", name, "' is not a flag of prrun", meant_flag(app_, name)), wrong_usage);
   };
   while (own < words.size() && words[own] != "--" && words[own].starts_with('-')) {
     auto const& word = words[own];

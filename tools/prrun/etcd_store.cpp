@@ -5,15 +5,19 @@
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <string_view>
 #include <utility>
 
 #include <prdist/core/text.hpp>
+#include <prdist/launch/printable.hpp>
 
 #include "base64.hpp"
-#include "http_post.hpp"
 
 namespace prrun {
 
@@ -51,10 +55,33 @@ std::string text_at(json::object const& object, std::string_view name) {
   return std::move(*text);
 }
 
+/// What an answer that is no success says, in one line: the gateway's own words, or the first of another program's.
+std::string told_by(std::string_view body) {
+  boost::system::error_code error;
+  auto const parsed = json::parse(body, error);
+  if (!error && parsed.is_object()) {
+    for (std::string_view const name : {"message", "error"}) {
+      auto const* const text = parsed.as_object().if_contains(name);
+      if (text != nullptr && text->is_string()) return prdist::printable(std::string(text->as_string()).substr(0, 300));
+    }
+  }
+  auto const begin = std::min(body.find_first_not_of(" \t\r\n"), body.size());
+  return prdist::printable(body.substr(begin, std::min(body.find_first_of("\r\n", begin) - begin, std::size_t{100})));
+}
+
+/// Without a leader, while it starts, when it has too much to do: etcd says so and mends itself, and so does a proxy in
+/// front of it. Other programs' 500 and 501 stay.
+bool may_pass(int status, std::string_view body) {
+  if (status == 429 || status == 502 || status == 503 || status == 504) return true;
+  boost::system::error_code error;
+  auto const parsed = json::parse(body, error);
+  return status == 500 && !error && parsed.is_object() && parsed.as_object().contains("error");
+}
+
 }  // namespace
 
-EtcdStore::EtcdStore(prdist::Master master, std::chrono::milliseconds patience)
-    : master_(std::move(master)), patience_(patience) {}
+EtcdStore::EtcdStore(prdist::Master master, std::chrono::milliseconds patience, TlsFiles files)
+    : master_(std::move(master)), patience_(patience), files_(std::move(files)) {}
 
 Error EtcdStore::not_understood(std::string const& target, std::string_view why) const {
   bool const etcd = master_.kind == prdist::Master::Kind::etcd;
@@ -71,19 +98,31 @@ Error EtcdStore::not_understood(std::string const& target, std::string_view why)
 }
 
 Result<std::string> EtcdStore::ask(std::string const& target, std::string const& body) const {
-  auto answer = http_post(master_.endpoint, target, body, patience_);
+  HttpRequest request;
+  request.peer = master_.endpoint;
+  request.target = target;
+  request.json = body;
+  request.patience = patience_;
+  if (master_.tls) request.tls = files_;
+  auto answer = http_request(request);
   if (!answer) {
     auto const& error = answer.error();
     if (error.code() == Errc::wire_not_prdist) return not_understood(target, error.message());
-    return Error(error.code(), "store: ", to_string(master_), " cannot be asked: ", error.message());
+    std::string_view next;
+    if (master_.tls && error.code() == Errc::config_invalid) {
+      next = "; they are given with --etcd_cacert, --etcd_cert and --etcd_key";
+    } else if (master_.kind == prdist::Master::Kind::etcd && error.code() == Errc::transport_closed) {
+      // It closes without a word when the one speaks TLS and the other does not.
+      next = master_.tls ? " (one without TLS is etcd://)" : " (one with TLS is etcds://)";
+    }
+    return Error(error.code(), "store: ", to_string(master_), " cannot be asked: ", error.message(), next);
   }
   if (answer->status == 200) return std::move(answer->body);
-  auto const said = std::string_view(answer->body).substr(0, 300);
-  if (said.find("lease not found") != std::string_view::npos) {
+  auto const said = told_by(answer->body);
+  if (said.find("lease not found") != std::string::npos) {
     return Error(Errc::job_stale, "store: a lease has ended on ", to_string(master_));
   }
-  // Without a leader, while it starts, when it has too much to do: etcd says so and mends itself.
-  if (answer->status >= 500 || answer->status == 429) {
+  if (may_pass(answer->status, answer->body)) {
     return Error(Errc::transport_failed, "store: ", to_string(master_), " answers ", answer->status, ", ", said);
   }
   return not_understood(target, concat("status ", answer->status, ", ", said));

@@ -11,12 +11,15 @@
 #include <prdist/launch/rendezvous/master.hpp>
 #include <prdist/launch/rendezvous/store.hpp>
 
+#include "http_request.hpp"
+
 namespace prrun {
 
 class EtcdStore : public prdist::Store {
  public:
-  /// Each call takes at most `patience`.
-  explicit EtcdStore(prdist::Master master, std::chrono::milliseconds patience = std::chrono::milliseconds(2000));
+  /// Each call takes at most `patience`. The files are for a master with TLS.
+  explicit EtcdStore(prdist::Master master, std::chrono::milliseconds patience = std::chrono::milliseconds(2000),
+                     TlsFiles files = {});
 
   [[nodiscard]] prdist::Result<std::vector<prdist::StoreEntry>> list(std::string const& prefix) override;
   [[nodiscard]] prdist::Result<bool> put_if(std::string const& key, std::string const& value, std::uint64_t version,
@@ -32,6 +35,7 @@ class EtcdStore : public prdist::Store {
 
   prdist::Master master_;
   std::chrono::milliseconds patience_;
+  TlsFiles files_;
 };
 
 }  // namespace prrun

@@ -123,6 +123,11 @@ void declare_paddles_rest(CLI::App& app, JobFlags& flags) {
       ->check(within(0, 1'000'000, "a number"))
       ->type_name("N")
       ->envname("PADDLE_MAX_RESTART");
+  app.add_option(spelled("restart_delay"), flags.restart_delay,
+                 "seconds before the first restart; each later one waits twice as long, up to 30")
+      ->check(seconds())
+      ->type_name("S")
+      ->capture_default_str();
   app.add_option(spelled("elastic_level"), flags.elastic_level, "-1, 0 or 1, of elastic jobs")
       ->check(within(-1, 1, "a number"))
       ->type_name("N")
@@ -271,6 +276,24 @@ void declare(CLI::App& app, JobFlags& flags) {
   app.set_version_flag("--version", concat("prrun ", version));
 }
 
+namespace {
+
+/// Paddle's other variables for the choice of free ports. @throws CLI::ValidationError
+std::uint16_t fixed_port(JobFlags& flags, Environment const& environment) {
+  std::uint16_t port = 0;
+  auto const text = environment("FLAGS_FIXED_PORT").value_or("");
+  if (!text.empty() && (!parse_number(text, port) || port == 0)) {
+    throw CLI::ValidationError("FLAGS_FIXED_PORT", concat("'", text, "' is not a port: it is used as --start_port"));
+  }
+  auto const range = environment("PORT_RANGE").value_or("");
+  if (port == 0 && !range.empty()) {
+    flags.warnings.push_back(concat("PORT_RANGE=", range, " is not used: start_port counts ports from a number"));
+  }
+  return port;
+}
+
+}  // namespace
+
 void check(CLI::App const& app, JobFlags& flags, Environment const& environment) {
   auto& job = flags.job;
   auto const& id = job.job_id;
@@ -293,7 +316,7 @@ void check(CLI::App const& app, JobFlags& flags, Environment const& environment)
     check_collective(flags, environment);
   }
   bool const listed = !job.trainer_list.empty();
-  if (!listed) job.first_port = flags.start_port.value_or(0);
+  if (!listed) job.first_port = flags.start_port.value_or(fixed_port(flags, environment));
   if (listed && job.mode == JobMode::ps && flags.start_port) {
     flags.warnings.emplace_back("start_port is not used: the lists have the ports");
   }
@@ -303,6 +326,7 @@ void check(CLI::App const& app, JobFlags& flags, Environment const& environment)
   }
   job.gloo_port = flags.gloo_port.value_or(listed ? paddle_gloo_port : 0);
   job.max_restart = flags.max_restart.value_or(0);
+  job.restart_delay = millis(flags.restart_delay);
   job.keep_logs = !is_true(flags.log_overwrite);
   auto const level = CLI::detail::to_lower(flags.log_level);
   job.infos = level == "info" || level == "debug";

@@ -35,6 +35,7 @@ struct JobFlags {
   std::optional<std::uint16_t> gloo_port;
   int rank = -1;  ///< of this node among several
   std::optional<unsigned> max_restart;
+  double restart_delay = 1;
   int elastic_level = -1;
   double elastic_timeout = 30;
   LimitFlags limits;

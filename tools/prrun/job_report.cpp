@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job_report.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <boost/json/serialize.hpp>
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 
+#include <prdist/core/descriptor.hpp>
 #include <prdist/core/environment.hpp>
+#include <prdist/core/regular_file.hpp>
+#include <prdist/core/text.hpp>
 #include <prdist/launch/environment.hpp>
 #include <prdist/launch/guard.hpp>
 #include <prdist/launch/report_json.hpp>
@@ -22,25 +31,62 @@ using namespace prdist;
 
 namespace {
 
+/// How long whoever reads a report through a pipe may leave it full.
+constexpr std::chrono::seconds reader_patience{10};
+
+/// Names of what this process has open already, where a rename would put a file in the place of the name.
+bool names_descriptor(std::string_view path) {
+  return path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") ||
+         path.starts_with("/proc/self/fd/");
+}
+
+/// Whether a report can go to what is there. A FIFO's reader would have to come twice, at the start and at the end.
+bool takes_report(std::string_view path, mode_t mode) {
+  return S_ISREG(mode) || S_ISCHR(mode) || (S_ISFIFO(mode) && names_descriptor(path));
+}
+
+bool write_all(Descriptor const& file, std::string_view text) {
+  auto const deadline = std::chrono::steady_clock::now() + reader_patience;
+  while (!text.empty()) {
+    auto const written = ::write(file.get(), text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return false;
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return false;
+    pollfd entry{file.get(), POLLOUT, 0};
+    ::poll(&entry, 1, static_cast<int>(left.count()));
+  }
+  return true;
+}
+
 /// Replaces the report as a whole. An empty text takes an old one away and finds out whether a new one can be written.
+/// Waits for nobody who might open the other end.
 Result<void> write_json(std::string const& path, std::string_view text) {
-  std::error_code error;
+  auto const unwritable = [&](std::string_view why) {
+    return Error(Errc::config_invalid, "launcher: the report '", path, "' cannot be written", why,
+                 ": give another file with --json");
+  };
+  struct stat status {};
+  bool const there = ::stat(path.c_str(), &status) == 0;
+  if (there && !takes_report(path, status.st_mode)) return unwritable(concat(", it is ", kind_of_file(status.st_mode)));
   // A pipe or a device is written to; putting a file in its place would take it from everybody.
-  auto const kind = std::filesystem::status(path, error).type();
-  bool const in_place = kind != std::filesystem::file_type::regular && kind != std::filesystem::file_type::not_found;
+  bool const in_place = there && (!S_ISREG(status.st_mode) || names_descriptor(path));
   auto const next = in_place ? path : path + ".tmp";
-  std::ofstream file(next, in_place ? std::ios::app : std::ios::trunc);
-  file << text;
-  file.close();
-  bool const fine = file && kind != std::filesystem::file_type::directory;
-  if (in_place && fine) return {};
-  error.clear();
+  Descriptor file(::open(
+      next.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (in_place ? O_APPEND : O_CREAT | O_TRUNC), 0666));
+  bool const ours = !in_place && file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
+  bool fine = (in_place || ours) && file && write_all(file, text);
+  if (file && ::close(file.release()) != 0) fine = false;
+  if (in_place) return fine ? Result<void>() : unwritable("");
+  std::error_code error;
   if (fine && !text.empty()) std::filesystem::rename(next, path, error);
-  if (!in_place && (text.empty() || !fine)) std::filesystem::remove(next, error);
+  if (ours && (text.empty() || !fine)) std::filesystem::remove(next, error);
   if (fine && text.empty()) std::filesystem::remove(path, error);
-  if (fine && !error) return {};
-  return Error(Errc::config_invalid, "launcher: the report '", path,
-               "' cannot be written: give another file with --json");
+  return fine && !error ? Result<void>() : unwritable("");
 }
 
 /// The work, in the process that supervises.

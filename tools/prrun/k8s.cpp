@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // prrun k8s: this pod's share of a job.
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include <prdist/core/environment.hpp>
 #include <prdist/core/error.hpp>
+#include <prdist/launch/copy_folder.hpp>
+#include <prdist/launch/ending.hpp>
 #include <prdist/launch/k8s/pod_plan.hpp>
 #include <prdist/launch/k8s/wait_for_pods.hpp>
 #include <prdist/launch/node.hpp>
@@ -77,39 +81,74 @@ void declare(CLI::App& app, Flags& flags) {
   app.add_option("--workspace", flags.workspace, "folder to copy files to and to run in")->type_name("DIR");
 }
 
-/// Somebody ended this process while it waited.
-struct Stopped {
-  int signal = 0;
+/// The end of a pod that has not started its program.
+struct Ended {
+  int code = 0;
+  std::string cause;
 };
 
-/// Lists pods until all are there. @throws Error, Stopped
+Ended stopped_by(int signal, std::string const& meanwhile) {
+  return {128 + signal, concat("the job was stopped by ", signal_name(signal), " while ", meanwhile,
+                               ": the program was not started")};
+}
+
+Ended late(std::string const& meanwhile) {
+  return {124,
+          concat("the job passed its time limit while ", meanwhile, ": raise --timeout; the program was not started")};
+}
+
+/// --timeout of this command, from its start; what comes before the program counts.
+class TimeLimit {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit TimeLimit(std::optional<double> seconds) {
+    if (seconds) end_ = Clock::now() + millis(*seconds);
+  }
+
+  [[nodiscard]] std::optional<std::chrono::milliseconds> left() const {
+    if (!end_) return std::nullopt;
+    return std::max(std::chrono::ceil<std::chrono::milliseconds>(*end_ - Clock::now()), std::chrono::milliseconds(0));
+  }
+
+ private:
+  std::optional<Clock::time_point> end_;
+};
+
+void say(std::string_view level, std::string_view line) {
+  std::cerr << launch_line(level, line, std::chrono::system_clock::now()) << std::endl;
+}
+
+/// Lists pods until all are there. @throws Error, Ended
 class PodLister {
  public:
-  PodLister(Environment const& environment, std::chrono::seconds patience)
-      : environment_(environment), patience_(patience), signals_(hold_signals()) {}
+  PodLister(Environment const& environment, std::chrono::seconds patience, TimeLimit const& limit)
+      : environment_(environment), patience_(patience), limit_(limit), signals_(hold_signals()) {}
 
   std::vector<Pod> operator()(PodQuery const& query) {
     auto const server = api_server_from_env(environment_);
     int signal = 0;
     PodWatch watch;
     watch.list = [&](std::string const& selector) { return list_pods(server, selector); };
-    watch.say = [](std::string_view line) {
-      std::cerr << launch_line("INFO", line, std::chrono::system_clock::now()) << std::endl;
-    };
+    watch.say = [](std::string_view line) { say("INFO", line); };
     watch.pause = [&](std::chrono::milliseconds time) {
       for (int const each : signals_.wait(time)) {
         if (each != SIGCHLD) signal = each;
       }
       return signal == 0;
     };
-    auto pods = wait_for_pods(query, patience_, watch);
-    if (signal != 0) throw Stopped{signal};
+    auto const left = limit_.left();
+    bool const limited = left && *left < patience_;
+    auto pods = wait_for_pods(query, limited ? std::chrono::ceil<std::chrono::seconds>(*left) : patience_, watch);
+    if (signal != 0) throw stopped_by(signal, "it waited for pods");
+    if (limited && !pods && pods.error().code() == Errc::job_deadline) throw late("it waited for pods");
     return std::move(pods).value();
   }
 
  private:
   Environment const& environment_;
   std::chrono::seconds patience_;
+  TimeLimit const& limit_;
   SignalSource signals_;
 };
 
@@ -122,8 +161,45 @@ PodFlags pod_flags(Flags const& flags) {
   return pod;
 }
 
-/// Copies this pod's files and makes their folder the current one. @throws Error
-void enter_workspace(Flags const& flags, Environment const& environment, NodePlan const& plan) {
+/// Copies folders, with a look at signals and the time limit between two pieces. @throws Error, Ended
+class Copier {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Copier(TimeLimit const& limit, bool quiet) : limit_(limit), quiet_(quiet), signals_(hold_signals()) {}
+
+  void operator()(fs::path const& from, fs::path const& to) {
+    bool const whole = copy_folder(from, to, [&](Copied const& copied) { return goes_on(from, copied); }).value();
+    if (whole && signal_ == 0) return;
+    auto const meanwhile = concat("'", from.string(), "' was copied");
+    if (signal_ != 0) throw stopped_by(signal_, meanwhile);
+    throw late(meanwhile);
+  }
+
+ private:
+  bool goes_on(fs::path const& from, Copied const& copied) {
+    for (int const each : signals_.wait({})) {
+      if (each != SIGCHLD) signal_ = each;
+    }
+    auto const now = Clock::now();
+    if (!quiet_ && now - told_ >= std::chrono::seconds(5)) {
+      told_ = now;
+      say("INFO",
+          concat("copying '", from.string(), "': ", copied.files, " files, ", copied.bytes >> 20U, " MiB so far"));
+    }
+    auto const left = limit_.left();
+    return signal_ == 0 && (!left || left->count() > 0);
+  }
+
+  TimeLimit const& limit_;
+  bool quiet_;
+  SignalSource signals_;
+  int signal_ = 0;
+  Clock::time_point told_ = Clock::now();
+};
+
+/// Copies this pod's files and makes their folder the current one. @throws Error, Ended
+void enter_workspace(Flags const& flags, Environment const& environment, NodePlan const& plan, Copier& copy) {
   auto const job_path = environment("JOB_PATH");
   std::optional<JobMember> trainer;
   for (auto const& member : plan.members) {
@@ -141,11 +217,11 @@ void enter_workspace(Flags const& flags, Environment const& environment, NodePla
     if (folder.empty()) {
       folder = fs::temp_directory_path() / "prdist" / plan.job_name / concat("node_", plan.members.front().index);
     }
-    copy_folder(from, folder).value();
+    copy(from, folder);
   }
   if (job_path && trainer) {
     auto const shard = find_shard(fs::path(*job_path) / plan.job_name, trainer->index).value();
-    if (shard) copy_folder(*shard, folder / "data").value();
+    if (shard) copy(*shard, folder / "data");
   }
   if (folder.empty()) return;
   std::error_code error;
@@ -167,20 +243,25 @@ int run(Flags const& flags, Words const& command, JobLedger& ledger) {
   Environment const environment = process_environment;
   try {
     auto const patience = std::chrono::seconds(static_cast<long>(flags.wait));
+    TimeLimit const limit(flags.node.limits.timeout);
     NodeJob job;
     job.ledger = &ledger;
-    job.plan = completed(read_pod(environment, pod_flags(flags)), environment, PodLister(environment, patience));
+    job.plan = completed(read_pod(environment, pod_flags(flags)), environment, PodLister(environment, patience, limit));
     apply(flags.node, job);
     job.output = output_of(flags, environment, job.plan);
     job.progress = pod_progress_path(environment);
-    enter_workspace(flags, environment, job.plan);
+    Copier copier(limit, job.quiet);
+    enter_workspace(flags, environment, job.plan, copier);
+    job.limits.timeout = limit.left();
     job.program = program_of(command, environment);
     job.arguments.assign(command.begin() + 1, command.end());
     return run_to_end(job, environment);
   } catch (Error const& error) {
     return give_up(error, environment);
-  } catch (Stopped const& stopped) {
-    return 128 + stopped.signal;
+  } catch (Ended const& ended) {
+    say("ERROR", ended.cause);
+    write_termination_log(termination_log_path(environment), ended.cause, current_environment());
+    return ended.code;
   }
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // prrun without a command: a whole job on this machine. The work is in prdist/launch; here is the command.
 
+#include <cstdlib>
 #include <iostream>
 
 #include <prdist/core/environment.hpp>
 #include <prdist/core/error.hpp>
+#include <prdist/core/suggest.hpp>
 #include <prdist/launch/local.hpp>
 #include <prdist/launch/printable.hpp>
+#include <prdist/launch/program.hpp>
 
 #include "job_flags.hpp"
 #include "job_report.hpp"
@@ -36,7 +39,7 @@ constexpr char const* description = R"(Examples:
   prrun --hostfile machines --job_dispatch_package work -- ./train   a server and a trainer on each host, over ssh
   prrun k8s -- ./train          in a pod: this pod's share of the job    (prrun k8s --help)
   mpirun -n 3 prrun mpi -- ./train   this rank's share of the job        (prrun mpi --help)
-  prrun -m config.yaml -b backend.yaml    a job on a cluster, by mpirun or here (prrun submit --help)
+  prrun -m config.yaml -b backend.yaml -- ./train   a job on a cluster, by mpirun or here (prrun submit --help)
   prrun status | logs | cancel JOB   a job that was submitted to Kubernetes
   prrun probe | version | check      a pod's health; what was built in; what works on this machine
 
@@ -54,6 +57,18 @@ SO_REUSEADDR, as nearly all do. For one that does not, --no-listen-fd gives the 
 
 Exit code: 0 when every trainer exited with 0, else the first failure's own (128+N for signal N); 130 after
 Ctrl-C, 124 after --timeout, 64 for wrong flags, 78 for a program or folder that cannot be used.)";
+
+/// A first word that is no program may be a command with a slip. @throws Error
+void look_for_command(Words const& words) {
+  if (words.front().starts_with('-')) return;
+  auto const* const path = std::getenv("PATH");
+  auto const program = find_program(words.front(), path == nullptr ? "" : path, own_folder());
+  if (program) return;
+  auto const meant = did_you_mean(words.front(), command_names());
+  if (!meant.empty()) {
+    throw Error(program.error().code(), program.error().message(), "; did you mean 'prrun ", meant, "'?");
+  }
+}
 
 }  // namespace
 
@@ -77,9 +92,11 @@ int run_here(Words const& words) {
         throw CLI::ValidationError("--hostfile", "names the nodes itself: leave --nnodes and --master out");
       }
       if (!ssh.wanted() && nodes.terms.most == 1) note_single_node(line.flags(), flags);
+      if (!ssh.wanted()) note_unused(nodes, flags);
     };
     if (auto const code = line.parse(words, true, command, checked)) return *code;
     if (ssh.wanted()) return run_over_ssh(flags, ssh, command, line.unknown());
+    look_for_command(words);
     prepare(flags, command);
     if (flags.dry_run) {
       for (auto const& warning : flags.warnings) std::cerr << "prrun: " << printable(warning) << '\n';

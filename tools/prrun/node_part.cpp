@@ -47,6 +47,7 @@ NodePart::NodePart(NodeSetting setting, std::string const& name, NodeSession& se
       elastic_(goes_on_without(first.state.terms)),
       leaves_(elastic_ && me_.servers.empty() && !setting_.keeps_store),
       keeper_(session, first),
+      pauses_(setting_.job.job.restart_delay),
       reason_(first.state.reason) {}
 
 std::chrono::milliseconds NodePart::patience() {
@@ -72,14 +73,22 @@ void NodePart::between(LocalRun const& run) {
   }
   if (elastic_ && rules.outcome() == Outcome::succeeded) {
     look_at_others(news.view.state);
+    if (has_finished(news.view.state)) supervisor.finished_elsewhere();
     ask_for_fallen(run);
     decide(news.view, run);
+    start_due(news.view, run);
   }
   tell_trainers(supervisor, news, outlook);
 }
 
 void NodePart::look_at_others(JobState const& state) {
-  if (state.reason != reason_ && !state.reason.starts_with(name_of(me_))) setting_.say("INFO", state.reason);
+  if (state.reason != reason_ && !state.reason.starts_with(name_of(me_))) {
+    bool const gone = std::ranges::any_of(state.nodes, [&](auto const& node) {
+      return !prdist::takes_part(node) && state.reason.starts_with(concat(name_of(node), ' '));
+    });
+    setting_.say(gone ? "WARNING" : "INFO", state.reason);
+    if (gone) gone_.push_back(state.reason);
+  }
   reason_ = state.reason;
   auto const shortage = shortage_of(state).value_or("");
   if (shortage == std::exchange(shortage_, shortage)) return;
@@ -96,7 +105,7 @@ void NodePart::ask_for_fallen(LocalRun const& run) {
   for (auto const rank : supervisor.fallen()) {
     auto const undecided =
         std::vector<std::size_t>(asked_.begin() + static_cast<std::ptrdiff_t>(decided_), asked_.end());
-    if (std::ranges::find(undecided, rank) != undecided.end()) continue;
+    if (due_.contains(rank) || std::ranges::find(undecided, rank) != undecided.end()) continue;
     auto const report = run.report();
     auto what = without_secrets(fall_of(report, rank), current_environment());
     if (was_asked_to_go(report.members.at(rank).ending.value_or(Ending{}))) {
@@ -119,15 +128,33 @@ void NodePart::decide(SessionView const& view, LocalRun const& run) {
   while (self != nullptr && decided_ < std::min(asked_.size(), self->count.falls)) {
     auto const rank = asked_[decided_];
     bool const again = decided_ < self->granted;
-    setting_.say("WARNING", concat(falls_[decided_], "; ", fate_of(view.state, again)));
+    auto const ran = std::chrono::duration<double>(run.supervisor.members().at(rank).seconds);
+    auto const pause = again ? pauses_.after(ran) : std::chrono::milliseconds(0);
+    setting_.say("WARNING", concat(falls_[decided_], "; ", fate_of(view.state, again),
+                                   again ? concat(", ", pause_text(pause)) : std::string()));
     ++decided_;
-    if (!again) {
+    if (again) due_.emplace(rank, Clock::now() + pause);
+    if (!again) run.supervisor.give_up(rank);
+  }
+}
+
+void NodePart::start_due(SessionView const& view, LocalRun const& run) {
+  auto const now = Clock::now();
+  std::erase_if(due_, [&](auto const& each) {
+    auto const& [rank, time] = each;
+    if (has_finished(view.state)) {  // while it waited
+      setting_.say("WARNING",
+                   concat(to_string(run.supervisor.members().at(rank).member), ": ", fate_of(view.state, false)));
       run.supervisor.give_up(rank);
-    } else if (auto const started = run.start_again(rank); !started) {
+      return true;
+    }
+    if (now < time) return false;
+    if (auto const started = run.start_again(rank); !started) {
       setting_.say("ERROR", started.error().message());
       run.supervisor.give_up(rank);
     }
-  }
+    return true;
+  });
 }
 
 void NodePart::tell_trainers(Supervisor const& supervisor, SessionKeeper::News const& news, Outlook const& outlook) {
@@ -160,16 +187,17 @@ void NodePart::tell_failure(JobReport const& report) {
   auto const what = without_secrets(last_words(report), current_environment());
   // The others go on without this node, as long as they are enough.
   bool const goes = leaves_ && report.exit_code != 64 && report.exit_code != 78;
-  bool const others_reform =
-      setting_.flags.terms.reforms && report.outcome == Outcome::interrupted && !setting_.keeps_store;
+  bool const asked = report.outcome == Outcome::interrupted;
+  auto const& terms = setting_.flags.terms;
+  bool const others_reform = terms.reforms && terms.elastic() && asked && !setting_.keeps_store;
   if (goes || others_reform) {
     told_left_ = true;
     keeper_.tell(NodePhase::left, what);
     return;
   }
-  // Of the signals that end a launcher it holds back all that can be held; the worker's SIGTERM is the kernel's.
-  auto const code = report.launcher_killed && !report.launcher ? 128 + SIGKILL : report.exit_code;
-  keeper_.tell(JobFailure{me_.name, code, concat(name_of(me_), ": ", what), code == EndingRules::code_of_a_victim});
+  auto const code = report.exit_code;
+  keeper_.tell(
+      JobFailure{me_.name, code, concat(name_of(me_), ": ", what), code == EndingRules::code_of_a_victim, asked});
 }
 
 /// A job goes on for a while without its store, which it needs only to hear of the others.
@@ -199,8 +227,10 @@ void NodePart::look_at_store(SessionKeeper::News const& news, Supervisor& superv
                                                                     " s ago: ", news.trouble->message()));
 }
 
-/// The table shows how each ended last; what fell before, or while the others went on, stands below it.
+/// The table shows how each ended last; what fell before, or while the others went on, stands below it, and so do the
+/// nodes that have gone.
 void NodePart::say_what_fell(JobReport const& report) const {
+  for (auto const& each : gone_) setting_.say("WARNING", concat("Gone: ", each));
   for (auto const& each : report.fallen) {
     auto const again = std::ranges::any_of(
         report.members, [&](auto const& member) { return member.member == each.member && member.pid != each.pid; });

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include <prdist/launch/rendezvous/outlook.hpp>
 #include <prdist/launch/report.hpp>
 #include <prdist/launch/supervisor.hpp>
+#include <prdist/launch/tries.hpp>
 
 #include "job_flags.hpp"
 #include "nodes.hpp"
@@ -62,6 +64,7 @@ class NodePart {
                      prdist::Outlook const& outlook);
   void ask_for_fallen(prdist::LocalRun const& run);
   void decide(prdist::SessionView const& view, prdist::LocalRun const& run);
+  void start_due(prdist::SessionView const& view, prdist::LocalRun const& run);
   void say_what_fell(prdist::JobReport const& report) const;
   [[nodiscard]] std::chrono::milliseconds patience();
 
@@ -75,8 +78,11 @@ class NodePart {
   std::vector<std::size_t> asked_;  ///< ranks of all that fell, in the order of the falls
   std::vector<std::string> falls_;  ///< a sentence on each
   std::size_t decided_ = 0;         ///< the first so many of them
-  std::string reason_;              ///< of the last change that was said
-  std::string shortage_;            ///< likewise
+  std::map<std::size_t, std::chrono::steady_clock::time_point> due_;  ///< ranks that start again, and when
+  prdist::RestartPauses pauses_;
+  std::string reason_;             ///< of the last change that was said
+  std::vector<std::string> gone_;  ///< why other nodes have gone, for the report
+  std::string shortage_;           ///< likewise
   bool told_left_ = false;
   bool told_failure_ = false;
   bool told_trained_ = false;

@@ -18,10 +18,12 @@
 #include <prdist/launch/descendants.hpp>
 #include <prdist/launch/printable.hpp>
 #include <prdist/launch/rendezvous/address.hpp>
+#include <prdist/launch/rendezvous/node_outcomes.hpp>
 #include <prdist/launch/rendezvous/node_share.hpp>
 #include <prdist/launch/rendezvous/session.hpp>
 #include <prdist/launch/rendezvous/wait_for_nodes.hpp>
 #include <prdist/launch/signals.hpp>
+#include <prdist/launch/tries.hpp>
 #include <prdist/launch/view.hpp>
 
 #include "etcd_store.hpp"
@@ -80,6 +82,8 @@ Result<std::optional<Descriptor>> listen_at(Endpoint const& endpoint) {
                std::generic_category().message(errno), ": choose another port");
 }
 
+constexpr std::chrono::milliseconds store_call{2000};
+
 class NodesRun {
  public:
   NodesRun(JobFlags const& job, NodesFlags const& flags, Words const& words, Console& console)
@@ -103,10 +107,17 @@ class NodesRun {
       auto view = meet(session);
       if (!view) {
         session.leave(Clock::now());
-        if (stopped_by_ == 0) return view.error();
+        if (stopped_by_ != 0) return stopped();
+        if (!limit_is_near_ || view.error().code() != Errc::job_deadline) return view.error();
+        return timed_out(view.error());
+      }
+      auto const restarts = view->state.restarts;
+      auto const began = Clock::now();
+      auto [report, again] = take_part(session, std::move(*view), std::move(*offer));
+      if (again && !pause(session, restarts, *report, Clock::now() - began)) {
+        session.leave(Clock::now());
         return stopped();
       }
-      auto [report, again] = take_part(session, std::move(*view), std::move(*offer));
       if (again) offer = make_offer(job_.job, host_);
       if (!again || !offer) {
         session.leave(Clock::now());
@@ -150,7 +161,7 @@ class NodesRun {
     }
     place_ = *master;
     if (!listening) {
-      store_ = std::make_unique<EtcdStore>(place_);
+      store_ = std::make_unique<EtcdStore>(place_, store_call, flags_.etcd);
       return {};
     }
     server_ = std::make_unique<StoreServer>(std::move(*listening));
@@ -186,17 +197,60 @@ class NodesRun {
       console_.flush({});
       return stopped_by_ == 0;
     };
-    return wait_for_nodes(session, millis(flags_.wait), watch);
+    limit_is_near_ = time_left() < millis(flags_.wait);
+    return wait_for_nodes(session, std::min(millis(flags_.wait), time_left()), watch);
+  }
+
+  /// Of --timeout, which counts from the start of prrun; far away without it.
+  std::chrono::milliseconds time_left() const {
+    auto const passed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began_);
+    auto const limit = job_.job.limits.timeout;
+    return limit ? std::max(*limit - passed, std::chrono::milliseconds(0)) : std::chrono::milliseconds::max();
+  }
+
+  /// After a failure there is some time before the members start again; what is only a change of nodes is done at
+  /// once. False when somebody asks this process to end.
+  bool pause(NodeSession& session, std::size_t restarts, JobReport const& report, Clock::duration ran) {
+    auto view = session.round(Clock::now());
+    if (!view || view->state.restarts == restarts) return true;
+    if (job_.job.keep_logs && !std::exchange(kept_first_try_, true)) keep_first_try(report.members);
+    auto const time = std::min(pauses_.after(ran), time_left());
+    say("INFO",
+        concat("Restart ", view->state.restarts, " of ", view->state.terms.restarts, " of the job ", pause_text(time)));
+    for (auto const end = Clock::now() + time; stopped_by_ == 0 && Clock::now() < end;) {
+      auto const left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+      for (int const signal : signals_.wait(std::min(left, std::chrono::milliseconds(200)))) {
+        if (signal != SIGCHLD) stopped_by_ = signal;
+      }
+      console_.flush({});
+      (void)session.round(Clock::now());  // the lease is kept; what is wrong shows when the nodes meet
+    }
+    return stopped_by_ == 0;
   }
 
   /// Ctrl-C before the start.
   JobReport stopped() {
+    auto report = not_started(Outcome::interrupted, 128 + stopped_by_);
+    report.signal = stopped_by_;
+    say("ERROR", cause_of(report));
+    return report;
+  }
+
+  /// --timeout has passed before the start; `why` names those who are missing.
+  JobReport timed_out(Error const& why) {
+    auto report = not_started(Outcome::timed_out, 124);
+    say("ERROR", why.message());
+    say("ERROR", cause_of(report));
+    return report;
+  }
+
+  JobReport not_started(Outcome outcome, int code) const {
     JobReport report;
     report.job_id = job_.job.job_id;
     report.pod_name = me_.name;
-    report.outcome = Outcome::interrupted;
-    report.exit_code = 128 + stopped_by_;
-    say("ERROR", cause_of(report));
+    report.outcome = outcome;
+    report.exit_code = code;
+    report.seconds = std::chrono::duration<double>(Clock::now() - began_).count();
     return report;
   }
 
@@ -208,10 +262,7 @@ class NodesRun {
   Part take_part(NodeSession& session, SessionView view, NodeOffer offer) {
     auto job = job_.job;
     auto const& self = *find_node(view.state, me_.name);
-    if (job.limits.timeout) {
-      auto const passed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began_);
-      job.limits.timeout = std::max(*job.limits.timeout - passed, std::chrono::milliseconds(0));
-    }
+    if (job.limits.timeout) job.limits.timeout = time_left();
     say("INFO", concat(name_of(me_), " is rank ", self.rank, " of ",
                        std::ranges::count_if(view.state.nodes, prdist::takes_part), ", run ", view.state.run, '.',
                        view.state.epoch, " of job ", job.job_id, " on ", to_string(place_)));
@@ -220,9 +271,19 @@ class NodesRun {
     NodePart part({job_, flags_, place_, server_ != nullptr, [this](auto level, auto text) { say(level, text); }},
                   me_.name, session, std::move(view));
     job.limits.expendable_trainers = part.trainers_are_expendable();
+    if (!std::exchange(retired_first_try_, true)) {
+      for (auto const& member : members_here(local.plan)) retire_first_try(log_path(local.plan, member), job.keep_logs);
+    }
     auto report = run_planned(job, std::move(local), held_, console_, [&](LocalRun const& run) { part.between(run); });
     if (part.forms_again(report)) return {std::move(report), true};
     if (part.end() && server_ != nullptr) linger(part);
+    if (report) {
+      report->nodes = outcomes_of(part.news().view.state);
+      for (auto const& each : report->nodes) {
+        say("INFO", concat("Node ", each.rank, ", ", each.name, " (", each.host, "): ", each.state,
+                           each.code != 0 ? concat(" with exit code ", each.code) : std::string()));
+      }
+    }
     return {std::move(report), false};
   }
 
@@ -257,6 +318,10 @@ class NodesRun {
   std::unique_ptr<Store> store_;
   NodeInfo me_;
   int stopped_by_ = 0;
+  bool limit_is_near_ = false;  ///< --timeout ends the wait for the nodes, and not --wait
+  RestartPauses pauses_{job_.job.restart_delay};
+  bool kept_first_try_ = false;
+  bool retired_first_try_ = false;
   Clock::time_point began_ = Clock::now();
 };
 

@@ -13,6 +13,7 @@
 #include <prdist/launch/report.hpp>
 
 #include "command_line.hpp"
+#include "http_request.hpp"
 #include "job_flags.hpp"
 
 namespace prrun {
@@ -24,6 +25,7 @@ struct NodesFlags {
   double node_timeout = 10;
   double store_patience = 60;
   bool elastic_sync = false;
+  TlsFiles etcd;
   prdist::JobTerms terms;                ///< what the texts say
   std::optional<prdist::Master> master;  ///< likewise
 };
@@ -32,6 +34,9 @@ void declare(CLI::App& app, NodesFlags& flags);
 
 /// What one flag alone does not tell. @throws CLI::ValidationError
 void check(NodesFlags& flags, JobFlags const& job);
+
+/// Lines for what these flags ask for and the job has no use for.
+void note_unused(NodesFlags const& flags, JobFlags& job);
 
 /// The command for the other nodes: this one's with the master in it, without what is this node's own. `words` are
 /// all that prrun was given, the last `program_words` of them the program and its arguments; *** stands for secrets.

@@ -5,9 +5,7 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <random>
 #include <span>
 #include <string_view>
@@ -20,10 +18,12 @@
 #include <prdist/launch/descendants.hpp>
 #include <prdist/launch/environment.hpp>
 #include <prdist/launch/guard.hpp>
+#include <prdist/launch/hostfile.hpp>
 #include <prdist/launch/logs.hpp>
 #include <prdist/launch/printable.hpp>
 #include <prdist/launch/signals.hpp>
 #include <prdist/launch/ssh/placement.hpp>
+#include <prdist/launch/sweeper.hpp>
 #include <prdist/launch/termination_log.hpp>
 #include <prdist/launch/view.hpp>
 
@@ -39,14 +39,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr char const* group = "Over SSH";
-
-std::vector<SshHost> hosts_of(std::string const& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::error_code ignored;
-  bool const readable = stream && !fs::is_directory(file, ignored);  // a folder opens, and cannot be read
-  if (!readable) throw Error(Errc::config_missing, "ssh: the hostfile '", file, "' cannot be read: check --hostfile");
-  return parse_ssh_hosts(file, std::string(std::istreambuf_iterator<char>(stream), {}));
-}
 
 /// JOB20261117031500_abcdef: the date as paddle.py has it, and something that two jobs of one second do not share.
 std::string job_folder() {
@@ -67,7 +59,7 @@ std::vector<std::string> environment_of(SshFlags const& flags) {
   for (auto const& entry : current_environment()) {
     auto const name = std::string_view(entry).substr(0, entry.find('='));
     bool const ours = name.starts_with("PRDIST_") && name != listen_fd_variable && name != progress_variable &&
-                      name != "PRDIST_TERMINATION_LOG";
+                      name != "PRDIST_TERMINATION_LOG" && name != job_mark_variable;
     if (ours || name.starts_with("FLAGS_")) environment.push_back(entry);
   }
   if (flags.port) {
@@ -123,9 +115,8 @@ int show_hosts(JobFlags const& flags, std::vector<SshNode> const& nodes, Words c
 }
 
 void show_end(SshContext const& context, JobReport const& report) {
-  bool const success = report.outcome == Outcome::succeeded;
-  context.info(success ? "Pod completed" : "Pod failed");
-  if (!context.quiet || !success) show_report(context.console, report);
+  context.info(pod_line(report));
+  if (!context.quiet || report.outcome != Outcome::succeeded) show_report(context.console, report);
 }
 
 Result<JobReport> run(JobFlags const& flags, SshFlags const& ssh, std::vector<SshNode> nodes, SshRunJob const& job,
@@ -163,6 +154,7 @@ Result<JobReport> run(JobFlags const& flags, SshFlags const& ssh, std::vector<Ss
     JobReport report;
     report.job_id = flags.job.job_id;
     report.outcome = Outcome::interrupted;
+    report.signal = interrupted.signal;
     report.exit_code = 128 + interrupted.signal;
     show_end(context, report);
     return report;
@@ -297,7 +289,8 @@ int run_over_ssh(JobFlags& job, SshFlags const& flags, Words command, Words cons
   std::vector<SshNode> nodes;
   auto patience = running.common.patience;
   try {
-    if (auto const seconds = number_in(process_environment, "PRDIST_LOST_AFTER", 1, 86400)) {
+    // Signs of life are sent once a second: with less than three, one that is late would be a host that is lost.
+    if (auto const seconds = number_in(process_environment, "PRDIST_LOST_AFTER", 3, 86400)) {
       patience = std::chrono::seconds(*seconds);
     }
     if (!unknown.empty()) {
@@ -307,7 +300,7 @@ int run_over_ssh(JobFlags& job, SshFlags const& flags, Words command, Words cons
                 << '\n';
     }
     command.insert(command.end(), unknown.begin(), unknown.end());
-    nodes = nodes_of(flags, hosts_of(flags.hostfile));
+    nodes = nodes_of(flags, parse_ssh_hosts(flags.hostfile, hostfile_text("ssh", flags.hostfile)));
     show_as_asked(job, flags, nodes, command);
     if (job.dry_run) return show_hosts(job, nodes, command);
     prepare_report(job);

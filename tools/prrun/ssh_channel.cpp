@@ -88,7 +88,7 @@ void SshChannel::pump() {
       break;
     }
     sent_ += static_cast<std::size_t>(count);
-    moved_ = now;
+    sent_at_ = now;
   }
   if (finishing_ && unsent() == 0) in_.reset();
   char bytes[64 * 1024];
@@ -97,7 +97,7 @@ void SshChannel::pump() {
       auto const count = ::read(end.get(), bytes, sizeof bytes);
       if (count > 0) {
         take(std::string_view(bytes, static_cast<std::size_t>(count)));
-        moved_ = now;
+        heard_ = now;
         continue;
       }
       if (count < 0 && errno == EINTR) continue;
@@ -129,7 +129,8 @@ std::vector<int> SshChannels::turn(std::vector<SshChannel*> const& channels, std
   }
   std::vector<int> ending;
   for (int const signal : signals_.wait({})) {
-    if (signal != SIGCHLD) ending.push_back(signal);
+    // The echo of the signal that ended a job must not keep its logs from being gathered.
+    if (signal != SIGCHLD && !echo_.heard(signal, std::chrono::steady_clock::now())) ending.push_back(signal);
   }
   int status = 0;
   for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {

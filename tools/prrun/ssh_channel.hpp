@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include <prdist/core/descriptor.hpp>
 #include <prdist/launch/ending.hpp>
+#include <prdist/launch/signal_echo.hpp>
 #include <prdist/launch/signals.hpp>
 #include <prdist/launch/ssh/command.hpp>
 #include <prdist/launch/ssh/hosts.hpp>
@@ -40,8 +42,11 @@ class SshChannel {
   [[nodiscard]] std::string const& said() const noexcept { return said_; }
   /// Both streams have ended and the client has: nothing more will come.
   [[nodiscard]] bool closed() const noexcept { return !out_ && !errors_ && ending_.has_value(); }
-  /// When bytes last went either way.
-  [[nodiscard]] std::chrono::steady_clock::time_point moved() const noexcept { return moved_; }
+  /// When the other side last said something. What is sent tells nothing of it: pipes and sshd take bytes for a
+  /// process that has stopped.
+  [[nodiscard]] std::chrono::steady_clock::time_point heard() const noexcept { return heard_; }
+  /// When bytes last went either way, for who sends so much that it stalls unless it is taken.
+  [[nodiscard]] std::chrono::steady_clock::time_point moved() const noexcept { return std::max(heard_, sent_at_); }
 
  private:
   friend class SshChannels;
@@ -58,7 +63,8 @@ class SshChannel {
   prdist::LineBuffer received_;
   std::string said_;
   std::optional<prdist::Ending> ending_;
-  std::chrono::steady_clock::time_point moved_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point heard_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point sent_at_ = heard_;
 };
 
 /// Waits on several. Owns the children of the process and its ending signals, as a supervisor does.
@@ -67,11 +73,12 @@ class SshChannels {
   explicit SshChannels(sigset_t const& held) : signals_(held) {}
 
   /// Lets bytes flow in and out for at most `patience`, less when something happens; entries may be null. Returns the
-  /// ending signals that came.
+  /// ending signals that came, without their echoes.
   [[nodiscard]] std::vector<int> turn(std::vector<SshChannel*> const& channels, std::chrono::milliseconds patience);
 
  private:
   prdist::SignalSource signals_;
+  prdist::SignalEcho echo_;
 };
 
 }  // namespace prrun

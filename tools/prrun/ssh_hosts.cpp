@@ -83,6 +83,7 @@ void settle(SshContext& context, std::vector<SshNode>& nodes, Phase const& phase
   std::vector<bool> done(nodes.size(), false);
   std::vector<std::pair<std::size_t, Error>> troubles;
   auto told = Clock::now();
+  auto ticked = told;
   for (std::size_t left = nodes.size(); left != 0;) {
     if (auto const signals = context.channels.turn(channels_of(nodes), std::chrono::milliseconds(50));
         !signals.empty()) {
@@ -93,7 +94,8 @@ void settle(SshContext& context, std::vector<SshNode>& nodes, Phase const& phase
       if (done[node.index]) continue;
       try {
         done[node.index] = phase.step(node);
-        if (!done[node.index] && now - node.channel->moved() > phase.patience) {
+        if (!done[node.index] &&
+            now - (phase.sending ? node.channel->moved() : node.channel->heard()) > phase.patience) {
           throw Error(Errc::transport_no_answer, "no answer for ", phase.patience.count(), " s");
         }
       } catch (Error const& error) {
@@ -103,9 +105,12 @@ void settle(SshContext& context, std::vector<SshNode>& nodes, Phase const& phase
       }
       if (done[node.index]) --left;
     }
+    if (phase.tick && now - ticked >= std::chrono::seconds(1)) {
+      ticked = now;
+      phase.tick();
+    }
     if (now - told < std::chrono::seconds(5) || left == 0) continue;
     told = now;
-    if (phase.tick) phase.tick();
     std::string missing;
     for (auto const& node : nodes) {
       if (!done[node.index]) missing += concat(missing.empty() ? "" : ", ", to_string(node.host));
@@ -254,7 +259,9 @@ void copy_workspaces(SshContext& context, std::vector<SshNode>& nodes, CopyJob c
     return concat(to_string(node.host), ' ', std::min<std::uint64_t>(100, 100 * stream.sent / total), '%');
   };
   settle(context, nodes,
-         {"Copying", "did not get their files", std::chrono::seconds(60),
+         {"Copying",
+          "did not get their files",
+          std::chrono::seconds(60),
           [&](SshNode& node) {
             auto& stream = streams[node.index];
             if (!stream.tar) return true;
@@ -283,7 +290,9 @@ void copy_workspaces(SshContext& context, std::vector<SshNode>& nodes, CopyJob c
             std::string text;
             for (auto const& node : nodes) text += concat(text.empty() ? "" : ", ", share(node));
             return text;
-          }});
+          },
+          {},
+          true});
   std::uint64_t sent = 0;
   for (auto const& stream : streams) sent += stream.sent;
   context.info(concat("Copied ", megabytes(sent), " MB to ", nodes.size(), " hosts, into ", nodes.front().workspace));

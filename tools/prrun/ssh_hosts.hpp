@@ -56,10 +56,11 @@ using NodeStep = std::function<bool(SshNode&)>;
 struct Phase {
   std::string doing;                     ///< "Looking at hosts", for the line that says who is waited for
   std::string failed;                    ///< "cannot be reached"
-  std::chrono::seconds patience;         ///< without a byte from or to a host
+  std::chrono::seconds patience;         ///< without a byte from a host
   NodeStep step;                         ///< called with a channel that is open, or has just closed
   std::function<std::string()> state{};  ///< how far it is, instead of who is missing
-  std::function<void()> tick{};          ///< every five seconds
+  std::function<void()> tick{};          ///< every second
+  bool sending = false;                  ///< a byte to a host counts as well
 };
 
 /// Takes every node through a phase, all at once. The channels of those that fail are closed; their troubles are told

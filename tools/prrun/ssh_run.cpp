@@ -102,7 +102,8 @@ void SshRun::start() {
   settle(context_, nodes_,
          {"Starting agents",
           "cannot run their part",
-          std::chrono::seconds(60),
+          std::chrono::seconds(context_.settings.connect_timeout) +
+              std::chrono::ceil<std::chrono::seconds>(job_.common.patience),
           [&](SshNode& node) {
             while (auto const line = node.channel->received().next()) {
               // In front of the agent's first word a login shell may have said something.
@@ -123,7 +124,12 @@ void SshRun::start() {
             throw Error(Errc::transport_closed, explain_ssh(node.host, node.channel->said()), "");
           },
           {},
-          [&] { tell_all("alive"); }});
+          [&] {
+            for (auto& node : nodes_) {
+              // What comes before its first word may be read by the shell in front of it.
+              if (node.channel && greeted[node.index]) node.channel->put(line_of({{"say", "alive"}}));
+            }
+          }});
   std::vector<SshHost> hosts;
   std::vector<std::vector<JobMember>> members;
   for (auto const& node : nodes_) {
@@ -160,7 +166,7 @@ JobReport SshRun::watch() {
   while (anything_left() && (!deadline || Clock::now() < *deadline)) {
     for (int const signal : context_.channels.turn(channels_of(nodes_), std::chrono::milliseconds(50))) {
       if (deadline) tell_all("kill");
-      rules_.interrupted(signal);
+      rules_.interrupted(signal, Clock::now());
     }
     for (auto& node : nodes_) {
       if (!over_[node.index]) hear(node);
@@ -177,7 +183,9 @@ JobReport SshRun::watch() {
   report_.pod_name = plan_.pod_name;
   report_.outcome = rules_.outcome();
   report_.exit_code = rules_.exit_code();
+  report_.signal = rules_.signal();
   report_.first_failure = rules_.first_failure();
+  report_.stopped_in_order = rules_.stopped_in_order();
   report_.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   if (auto const text = progress(); !text.empty() && text != last_progress_) context_.info(concat("Progress: ", text));
   for (auto& node : nodes_) node.channel.reset();
@@ -206,7 +214,7 @@ void SshRun::hear(SshNode& node) {
                        said.empty() ? std::string() : concat(", ", explain_ssh(node.host, said)),
                        ": its members are ended there"));
   }
-  if (Clock::now() - node.channel->moved() > job_.common.patience) {
+  if (Clock::now() - node.channel->heard() > job_.common.patience) {
     lost(node, 75,
          concat("nothing was heard from ", to_string(node.host), " for ", job_.common.patience.count() / 1000,
                 " s: is it overloaded, or gone?"));
@@ -280,7 +288,7 @@ void SshRun::act(EndingRules::Action action) {
   // Said until it is gone: once is enough for an agent, and twice does no harm.
   if (action == EndingRules::Action::kill && kills_++ == 0) tell_all("kill");
   auto const now = Clock::now();
-  if (now - alive_ < std::chrono::seconds(5)) return;
+  if (now - alive_ < std::chrono::seconds(1)) return;
   alive_ = now;
   tell_all("alive");
 }
@@ -291,9 +299,10 @@ std::string SshRun::ending_note() const {
     case Outcome::succeeded: return concat("Trainers completed, but not all processes ended: ", rest);
     case Outcome::failed:
       if (!rules_.first_failure()) return concat(report_.failed_elsewhere, ": ", rest);
+      if (rules_.stopped_in_order()) return concat("The job was asked to stop: ", rest);
       return concat(to_string(report_.members.at(*rules_.first_failure()).member), " on ",
                     report_.members.at(*rules_.first_failure()).host, " failed: ", rest);
-    case Outcome::interrupted: return concat(signal_name(rules_.exit_code() - 128), ": ", rest);
+    case Outcome::interrupted: return concat(signal_name(rules_.signal()), ": ", rest);
     case Outcome::timed_out: return concat("The time limit has passed: ", rest);
   }
   return {};

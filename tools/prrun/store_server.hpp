@@ -11,7 +11,7 @@
 #include <prdist/launch/ports.hpp>
 #include <prdist/launch/rendezvous/memory_store.hpp>
 
-#include "http_post.hpp"
+#include "http_answer.hpp"
 
 namespace prrun {
 

@@ -75,8 +75,9 @@ int run_submit(Words const& words) {
   try {
     return submit(flags, command);
   } catch (FileIsWrong const&) {
-    return failed(Errc::config_invalid, concat("submit: ", flags.file, " is not right, nothing was started: ",
-                                               "prgen explain CODE says more about a fault"));
+    return failed(Errc::config_invalid,
+                  concat("submit: ", flags.file, flags.model.empty() ? "" : concat(" or ", flags.model),
+                         " is not right, nothing was started: ", "prgen explain CODE says more about a fault"));
   } catch (Error const& error) {
     return failed(error.code(), error.message());
   } catch (gen::IoError const& error) {

@@ -13,11 +13,11 @@ namespace {
 constexpr char const* usage = "Usage: prrun -b backend.yaml [-m config.yaml] [flags] [-- program [arguments]]";
 
 constexpr char const* description = R"(Examples:
-  prrun -m config.yaml -b backend.yaml                  was: python -m paddlerec.run -m config.yaml -b backend.yaml
-  prrun -m config.yaml -b backend.yaml --dry-run        what would be rendered and which commands would run
+  prrun -m config.yaml -b backend.yaml -- ./train       was: python -m paddlerec.run -m config.yaml -b backend.yaml
+  prrun -m config.yaml -b backend.yaml --dry-run -- ./train   what would be rendered and which commands would run
   prrun -b backend.yaml -n training -- ./train --epochs 3
   prrun -b backend.yaml --backend local -- ./train      the same job on this machine
-  prrun -m paddlerec.models.rank.dnn -b backend.yaml    the config.yaml of an installed package
+  prrun -m paddlerec.models.rank.dnn -b backend.yaml -- ./train   the config.yaml of an installed package
   prrun status ctr | logs ctr --follow | cancel ctr     afterwards, on Kubernetes
 
 Renders the job as prgen does, looks whether the cluster has what it needs, and starts it: by kubectl (k8s, volcano,

@@ -38,12 +38,14 @@ struct DaemonStart {
 
 /// Opens `path` for what a process writes, behind what is there. @throws Error config.invalid
 [[nodiscard]] inline Descriptor open_daemon_log(std::filesystem::path const& path) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  // A FIFO would wait for who reads it, for ever.
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644));
   if (!file) {
     throw Error(Errc::config_invalid, "log '", path.string(),
-                "' cannot be written: ", std::generic_category().message(errno),
+                "' cannot be written: ", errno == ENXIO ? "nobody reads it" : std::generic_category().message(errno),
                 ": name a file in a folder that is there");
   }
+  ::fcntl(file.get(), F_SETFL, ::fcntl(file.get(), F_GETFL) & ~O_NONBLOCK);
   return file;
 }
 

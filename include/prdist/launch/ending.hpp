@@ -22,6 +22,7 @@ struct Ending {
   int code = 0;    ///< meaningful when signal is 0
   int signal = 0;  ///< what killed the process, or 0
   bool core_dumped = false;
+  bool out_of_memory = false;  ///< the system killed it, because memory ran out
 
   [[nodiscard]] bool ok() const noexcept { return code == 0 && signal == 0; }
 
@@ -45,16 +46,21 @@ struct Ending {
   return ending.signal != 0 ? 128 + ending.signal : ending.code;
 }
 
+/// By SIGKILL, itself or below a shell that says so by its code.
+[[nodiscard]] inline bool was_killed(Ending const& ending) noexcept {
+  return exit_code(ending) == 128 + SIGKILL;
+}
+
 /// Whether trying again may help a job that failed with this code (docs/launch_contract.md): not when its command line
 /// or configuration is wrong, or its time is over.
 [[nodiscard]] constexpr bool may_try_again(int code) noexcept {
   return code != 0 && code != 64 && code != 78 && code != 124;
 }
 
-/// "exit 7" or "SIGSEGV, core dumped".
+/// "exit 7", "SIGSEGV, core dumped" or "SIGKILL, out of memory".
 [[nodiscard]] inline std::string to_string(Ending const& ending) {
-  if (ending.signal == 0) return concat("exit ", ending.code);
-  return concat(signal_name(ending.signal), ending.core_dumped ? ", core dumped" : "");
+  return concat(ending.signal == 0 ? concat("exit ", ending.code) : signal_name(ending.signal),
+                ending.core_dumped ? ", core dumped" : "", ending.out_of_memory ? ", out of memory" : "");
 }
 
 }  // namespace prdist

@@ -70,6 +70,7 @@ namespace detail {
       {"PADDLE_LOCAL_RANK", concat(local)},
       {"PADDLE_RANK_IN_NODE", concat(local)},
       {"PADDLE_CURRENT_ENDPOINT", to_string(endpoint_of(plan, member))},
+      {"PADDLE_AUTO_CLUSTER", "0"},  // of --auto_cluster_config, which is refused
   };
   if (plan.gloo.port != 0) variables.push_back({"PADDLE_MASTER", to_string(plan.gloo)});
   if (local < plan.cards.size() && !plan.cards[local].empty()) {
@@ -88,7 +89,6 @@ namespace detail {
   auto variables =
       plan.mode == JobMode::ps ? detail::ps_variables_of(plan, member) : detail::collective_variables_of(plan, member);
   std::vector<Variable> const common{
-      {"PADDLE_TRAINER_ENDPOINTS", detail::list_of(plan.trainers)},
       {"PADDLE_TRAINERS_NUM", concat(plan.trainers_num != 0 ? plan.trainers_num : plan.trainers.size())},
       {"PADDLE_NNODES", concat(node_count(plan))},
       {"POD_NAME", plan.pod_name},
@@ -96,6 +96,11 @@ namespace detail {
       {"PYTHONUNBUFFERED", "1"},  // what Paddle's python -u does: a log shows what has been said
   };
   variables.insert(variables.end(), common.begin(), common.end());
+  // The kernel takes no string of 128 KiB; Paddle's launcher leaves a list of 120 out, and its programs do without it.
+  auto endpoints = detail::list_of(plan.trainers);
+  if (endpoints.size() < std::size_t{120} * 1024) {
+    variables.push_back({"PADDLE_TRAINER_ENDPOINTS", std::move(endpoints)});
+  }
   if (!plan.elastic.empty()) variables.push_back({"PRDIST_ELASTIC", plan.elastic});
   if (!plan.elastic.empty() && plan.elastic_timeout != 0) {
     variables.push_back({"PRDIST_ELASTIC_TIMEOUT", concat(plan.elastic_timeout)});
@@ -103,6 +108,7 @@ namespace detail {
   if (listen_fd) variables.push_back({std::string(listen_fd_variable), concat(*listen_fd)});
   if (member.role == JobRole::trainer) {
     variables.push_back({"PADDLE_TRAINER_ID", concat(member.index)});
+    if (plan.paddle_v2) variables.push_back({"PADDLE_INIT_TRAINER_ID", concat(member.index)});
     variables.push_back({std::string(progress_variable), std::filesystem::absolute(progress_path(plan, member))});
   }
   return variables;

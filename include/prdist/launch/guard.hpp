@@ -8,7 +8,9 @@
 //   the worker              the guard: its members fall with the worker, what they started falls to the guard
 //   the worker and another  whoever is left, as the guard does
 //   both but the worker     the worker, in order
-//   all three at once       members still fall with the worker; what they started lives on, with init
+//   all three at once       members fall with the worker; what they started, a process apart (sweeper.hpp)
+//
+// Signals are passed on to the worker, and wake one that was stopped. One that does not end after the second is killed.
 #pragma once
 
 #include <fcntl.h>
@@ -34,7 +36,10 @@
 #include <prdist/launch/descendants.hpp>
 #include <prdist/launch/ending.hpp>
 #include <prdist/launch/ledger.hpp>
+#include <prdist/launch/shown_command_line.hpp>
+#include <prdist/launch/signal_echo.hpp>
 #include <prdist/launch/signals.hpp>
+#include <prdist/launch/sweeper.hpp>
 
 namespace prdist {
 
@@ -67,28 +72,39 @@ inline void stand_below(pid_t parent) {
   adopt_orphans();
 }
 
+/// How long a worker may take to end after a second signal. One in order has killed its members after five seconds, and
+/// then tells other nodes and writes its report.
+inline constexpr std::chrono::milliseconds second_signal_patience{20'000};
+
 /// A guard over one child, until the worker has ended.
 class Guard {
  public:
-  Guard(pid_t child, sigset_t const& held, JobLedger& ledger)
-      : watched_(child), parent_(::getppid()), signals_(held), ledger_(ledger) {}
+  using Clock = std::chrono::steady_clock;
+
+  Guard(pid_t child, sigset_t const& held, JobLedger& ledger, std::chrono::milliseconds patience)
+      : watched_(child), parent_(::getppid()), patience_(patience), signals_(held), ledger_(ledger) {
+    // The guard between has time to end what its worker leaves, and to report it.
+    if (ledger_.visible() == ::getpid()) patience_ += 3 * kill_patience;
+  }
 
   /// Returns the exit code. `report` is told of a job that nobody else has reported.
   template <class Report>
   [[nodiscard]] int run(Report&& report) {
     while (!ended()) {
-      for (int const signal : signals_.wait(std::chrono::milliseconds(1000))) {
+      for (int const signal : signals_.wait(std::chrono::milliseconds(deadline_ ? 100 : 1000))) {
         if (signal == SIGCHLD) continue;
         // The death of the one above is a signal too, and the worker is told why it comes.
         if (ledger_.visible() == parent_ && ::getppid() != parent_) ledger_.lost_guard(0);
         ::kill(watched_, signal);
+        ::kill(watched_, SIGCONT);
+        if (!echo_.heard(signal, Clock::now()) && ++signals_heard_ == 2) deadline_ = Clock::now() + patience_;
       }
       int status = 0;
       for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) reaped_[pid] = ending_of(status);
+      if (deadline_ && Clock::now() >= *deadline_) put_down();
     }
     auto const ending = reaped_.at(watched_);
-    bool const swept =
-        kill_children(std::chrono::seconds(5), [&](pid_t pid, int status) { reaped_[pid] = ending_of(status); });
+    bool const swept = kill_children(kill_patience, [&](pid_t pid, int status) { reaped_[pid] = ending_of(status); });
     if (auto job = ledger_.read()) {
       job->launcher = ending;
       job->exit_code = exit_code(ending);
@@ -104,6 +120,23 @@ class Guard {
   }
 
  private:
+  static constexpr std::chrono::milliseconds kill_patience{5'000};
+
+  /// Two signals have not ended it. What survives SIGKILL is stuck in the kernel, and waiting longer helps nobody.
+  void put_down() {
+    if (reaped_.contains(watched_)) return;
+    deadline_ = Clock::now() + kill_patience;
+    if (std::exchange(put_down_, watched_) == watched_) {
+      reaped_[watched_] = Ending{0, SIGKILL, false};
+      return;
+    }
+    ::kill(watched_, SIGKILL);
+    say(Error(Errc::job_deadline, "launcher: its supervising process has not ended within ",
+              seconds_text(std::chrono::duration<double>(patience_).count()),
+              " s after a second signal: it was killed, and the job is ended with it")
+            .what());
+  }
+
   /// Whether the worker has; a guard between that was killed leaves its place, and the worker, to this one.
   [[nodiscard]] bool ended() {
     auto const found = reaped_.find(watched_);
@@ -122,15 +155,39 @@ class Guard {
 
   pid_t watched_;
   pid_t parent_;
+  std::chrono::milliseconds patience_;
   SignalSource signals_;
   JobLedger& ledger_;
+  // More generous than the worker's, which may hear two of them closer together than this does: one that does not kill
+  // at once must not be put down for it.
+  SignalEcho echo_{2 * SignalEcho::usual};
+  unsigned signals_heard_ = 0;
+  std::optional<Clock::time_point> deadline_;  ///< since the second
+  pid_t put_down_ = 0;
   std::map<pid_t, Ending> reaped_;
   std::optional<Ending> lost_;  ///< of the guard between
 };
 
+/// The report of a job whose launcher is gone altogether, by the sweeper.
+template <class Report>
+void report_swept(JobLedger& ledger, Report& report) {
+  ::signal(SIGPIPE, SIG_IGN);
+  auto job = ledger.read();
+  if (!job) return;
+  job->launcher = Ending{0, SIGKILL, false};
+  job->exit_code = exit_code(*job->launcher);
+  // Nobody has seen how members ended, but the kernel kills them with the worker.
+  std::map<pid_t, Ending> killed;
+  for (auto const& each : job->members) killed[each.pid] = *job->launcher;
+  complete(*job, killed);
+  report(*job);
+  ledger.close();
+}
+
 /// Runs `work` in a child, and guards it.
 template <class Work, class Report>
-[[nodiscard]] int guard(Work const& work, sigset_t const& held, JobLedger& ledger, Report& report) {
+[[nodiscard]] int guard(Work const& work, sigset_t const& held, JobLedger& ledger, Report& report,
+                        std::chrono::milliseconds patience) {
   std::fflush(nullptr);
   auto const parent = ::getpid();
   auto const child = ::fork();
@@ -145,7 +202,7 @@ template <class Work, class Report>
     std::exit(work());
   }
   ::signal(SIGPIPE, SIG_IGN);  // a reader that has gone must not keep a report from its file
-  return Guard(child, held, ledger).run(report);
+  return Guard(child, held, ledger, patience).run(report);
 }
 
 }  // namespace detail
@@ -153,17 +210,22 @@ template <class Work, class Report>
 /// Runs `work` (returning an exit code) under guard and returns the code to exit with. To be called by a process with
 /// one thread and no children; takes SIGCHLD and the ending signals, which reach `work` held back (signals.hpp). When
 /// the worker is gone and the ledger has a job that was not reported, `report` is called with it, in one of the guards:
-/// a JobReport whose `launcher` says how the worker ended.
+/// a JobReport whose `launcher` says how the worker ended. When all are killed at once, the sweeper does that. A worker
+/// that has not ended `patience` after a second signal is killed.
 template <class Work, class Report>
-[[nodiscard]] int run_guarded(JobLedger& ledger, Work&& work, Report&& report) {
+[[nodiscard]] int run_guarded(JobLedger& ledger, Work&& work, Report&& report,
+                              std::chrono::milliseconds patience = detail::second_signal_patience) {
   detail::open_standard_descriptors();
   auto const held = hold_signals();
+  Sweeper sweeper([&] { detail::report_swept(ledger, report); });
   adopt_orphans();
   ledger.seen_as(::getpid());
   char name[16] = "";
   ::prctl(PR_GET_NAME, name);
+  ShownCommandLine line;
   auto const worker = [&] {
     ::prctl(PR_SET_NAME, name);
+    line.restore();
     ledger.supervised_by(::getpid());
     try {
       auto const code = work();
@@ -175,11 +237,12 @@ template <class Work, class Report>
     return exit_code(Errc::internal);
   };
   auto const between = [&] {
-    // By a name of its own it survives who kills all that is called as the program.
+    // By a name and a command line of its own it survives who kills all that is called as the program.
     ::prctl(PR_SET_NAME, "prdist-guard");
-    return detail::guard(worker, held, ledger, report);
+    line.show("prdist-guard");
+    return detail::guard(worker, held, ledger, report, patience);
   };
-  return detail::guard(between, held, ledger, report);
+  return detail::guard(between, held, ledger, report, patience);
 }
 
 /// As above, for work that has no job to report.
@@ -202,10 +265,11 @@ class GuardWatch {
       for (int i = 0; i < 200 && !ledger_->guard_is_lost(); ++i) ::poll(nullptr, 0, 5);
     }
     report.launcher_killed = orphan || (ledger_ != nullptr && ledger_->guard_is_lost());
+    if (!report.launcher_killed) return;
     int const signal = ledger_ != nullptr ? ledger_->signal_of_lost_guard() : 0;
-    if (!report.launcher_killed || signal == 0) return;
-    report.launcher = Ending{0, signal, false};
-    report.exit_code = exit_code(*report.launcher);
+    if (signal != 0) report.launcher = Ending{0, signal, false};
+    // The SIGTERM here was the kernel's. A launcher holds back all signals that can be held, so it was SIGKILL.
+    if (report.exit_code > 128) report.exit_code = 128 + (signal != 0 ? signal : SIGKILL);
   }
 
  private:

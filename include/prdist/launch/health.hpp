@@ -18,9 +18,9 @@
 #include <string_view>
 #include <system_error>
 
+#include <prdist/core/descriptor.hpp>
 #include <prdist/core/endpoint.hpp>
 #include <prdist/core/text.hpp>
-#include <prdist/core/descriptor.hpp>
 #include <prdist/launch/progress.hpp>
 
 namespace prdist {

@@ -84,6 +84,14 @@ struct GivenIdentity {
     return place < server_count ? JobMember{JobRole::server, place} : JobMember{JobRole::trainer, place - server_count};
   };
   if (!role) {
+    auto const trainer = number_in(environment, "PADDLE_TRAINER_ID", 0, 65535);
+    auto const server = number_in(environment, "PADDLE_PSERVER_ID", 0, 65535);
+    if (trainer && server) {
+      throw Error(Errc::config_contradiction, "PADDLE_TRAINER_ID='", *trainer, "' and PADDLE_PSERVER_ID='", *server,
+                  "' name two members: unset one of them, or say by TRAINING_ROLE which it is");
+    }
+    if (trainer) return JobMember{JobRole::trainer, *trainer};
+    if (server) return JobMember{JobRole::server, *server};
     if (auto const index = job_index_from_env(environment)) return counted(*index);
     if (auto const rank = rank_from_env(environment)) return counted(rank->rank);
     return std::nullopt;

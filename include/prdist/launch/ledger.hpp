@@ -61,8 +61,8 @@ class JobLedger {
   void ended(std::size_t rank, MemberReport const& each) {
     if (!each.ending) return;
     put({"ended", concat(rank), concat(each.pid), concat(each.ending->code), concat(each.ending->signal),
-         concat(static_cast<int>(each.ending->core_dumped)), concat(each.seconds),
-         concat(static_cast<int>(each.stopped))});
+         concat(static_cast<int>(each.ending->core_dumped)), concat(static_cast<int>(each.ending->out_of_memory)),
+         concat(each.seconds), concat(static_cast<int>(each.stopped))});
   }
 
   /// The member of this rank fell and runs again as this process.
@@ -179,11 +179,11 @@ class JobLedger {
     if (known) {
       auto& each = report.members[rank];
       each.pid = number<pid_t>(word(2));
-      each.ending = Ending{number<int>(word(3)), number<int>(word(4)), word(5) == "1"};
-      each.seconds = number<double>(word(6));
-      each.stopped = word(7) == "1";
+      each.ending = Ending{number<int>(word(3)), number<int>(word(4)), word(5) == "1", word(6) == "1"};
+      each.seconds = number<double>(word(7));
+      each.stopped = word(8) == "1";
     }
-    return 8;
+    return 9;
   }
 
   Page* page_ = nullptr;

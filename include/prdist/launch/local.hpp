@@ -31,6 +31,7 @@
 #include <prdist/launch/report.hpp>
 #include <prdist/launch/signals.hpp>
 #include <prdist/launch/supervisor.hpp>
+#include <prdist/launch/tries.hpp>
 #include <prdist/launch/view.hpp>
 
 namespace prdist {
@@ -99,6 +100,14 @@ using Between = std::function<void(LocalRun const&)>;
   bool const shared = runs_in_part(local.plan) || local.plan.most_nodes > 1;
   auto const claim = claim_log_dir(job.log_dir, shared);
   if (!claim) return claim.error();
+  // Nodes of one job have different logs; where one is written to, another job does.
+  for (auto const& member : members_here(local.plan)) {
+    auto const log = log_path(local.plan, member);
+    if (!shared || !log_is_in_use(log)) continue;
+    return Error(Errc::config_contradiction, "launcher: the log '", printable(log.native()),
+                 "' is written by another job: give another folder with --log_dir");
+  }
+  if (!shared && job.restarts == 0) retire_first_tries(job.log_dir, job.keep_logs);
   if (!shared) retire_logs(job.log_dir, job.keep_logs);
   JobView view(local.plan, console, job.quiet, job.infos);
   view.ready();
@@ -135,6 +144,25 @@ using Between = std::function<void(LocalRun const&)>;
   return report;
 }
 
+namespace detail {
+
+/// Waits for so long, or until a signal asks this process to end, which it returns.
+[[nodiscard]] inline std::optional<int> pause_for(std::chrono::milliseconds time, sigset_t const& held,
+                                                  Console& console) {
+  SignalSource signals(held);
+  auto const end = std::chrono::steady_clock::now() + time;
+  for (;;) {
+    console.flush({});
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return std::nullopt;
+    for (int const signal : signals.wait(left)) {
+      if (signal != SIGCHLD) return signal;
+    }
+  }
+}
+
+}  // namespace detail
+
 /// Runs a job on this machine, or this machine's members of one whose endpoints are listed, as run_planned() does. A
 /// whole job that fails in a way that may pass is started again, all of it, up to job.max_restart times.
 [[nodiscard]] inline Result<JobReport> run_local(LocalJob const& job, Console& console) {
@@ -143,8 +171,11 @@ using Between = std::function<void(LocalRun const&)>;
   auto const say = [&](std::string_view level, std::string_view text) {
     if (!job.quiet) console.error(launch_line(level, text, std::chrono::system_clock::now()));
   };
+  GuardWatch const guards(job.ledger);
   auto const start = std::chrono::steady_clock::now();
   auto attempt = job;
+  RestartPauses pauses(job.restart_delay);
+  std::string first_cause;
   for (unsigned restarts = 0;; ++restarts) {
     auto local = plan_local(job);
     if (!local) return local.error();
@@ -161,21 +192,46 @@ using Between = std::function<void(LocalRun const&)>;
       if (waits) wait.look(run.supervisor, std::chrono::steady_clock::now());
     });
     if (!report) return report;
-    auto const passed = std::chrono::steady_clock::now() - start;
+    auto const ran = report->seconds;
+    auto const passed = [&] { return std::chrono::steady_clock::now() - start; };
+    auto const whole = [&] { return std::chrono::duration<double>(passed()).count(); };
     report->restarts = restarts;
-    report->seconds = std::chrono::duration<double>(passed).count();
+    report->seconds = whole();
     bool const again =
         report->outcome == Outcome::failed && restarts < attempt.max_restart && may_try_again(report->exit_code);
     if (!again) {
+      bool const failed = report->outcome != Outcome::succeeded;
       if (restarts > 0 && job.infos) say("INFO", concat("Restarts ", restarts, " of ", job.max_restart));
+      if (restarts > 0 && failed) say("WARNING", concat("The first try failed so: ", first_cause));
       return report;
     }
-    say("WARNING", concat("Restart ", restarts + 1, " of ", job.max_restart, " of the whole job: ", cause_of(*report),
-                          job.keep_logs ? ", from now on *.prev" : ""));
+    auto cause = cause_of(*report);
+    if (job.keep_logs) cause += concat(", from now on *", restarts == 0 ? first_try : ".prev");
+    if (restarts == 0) first_cause = cause;
+    auto claim = claim_log_dir(job.log_dir);  // nobody else's while it waits
+    if (claim && restarts == 0 && job.keep_logs) keep_first_try(report->members);
+    auto pause = pauses.after(std::chrono::duration<double>(ran));
+    say("WARNING", concat("Restart ", restarts + 1, " of ", job.max_restart, " of the whole job ", pause_text(pause),
+                          ": ", cause));
     if (job.limits.timeout) {
-      auto const left = *job.limits.timeout - std::chrono::duration_cast<std::chrono::milliseconds>(passed);
+      auto const left = *job.limits.timeout - std::chrono::duration_cast<std::chrono::milliseconds>(passed());
+      pause = std::min(pause, std::max(left, std::chrono::milliseconds(0)));
+    }
+    auto const signal = detail::pause_for(pause, held, console);
+    if (claim) claim->reset();  // the next try's
+    if (job.limits.timeout) {
+      auto const left = *job.limits.timeout - std::chrono::duration_cast<std::chrono::milliseconds>(passed());
       attempt.limits.timeout = std::max(left, std::chrono::milliseconds(0));
     }
+    bool const out_of_time = attempt.limits.timeout && attempt.limits.timeout->count() == 0;
+    if (!signal && !out_of_time) continue;
+    report->outcome = signal ? Outcome::interrupted : Outcome::timed_out;
+    report->signal = signal.value_or(0);
+    report->exit_code = signal ? 128 + *signal : 124;
+    report->seconds = whole();
+    guards.explain(*report);
+    say("ERROR", cause_of(*report));
+    return report;
   }
 }
 

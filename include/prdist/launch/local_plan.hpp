@@ -38,9 +38,10 @@ struct LocalJob {
   bool keep_logs = true;          ///< those of the run before, as *.prev
   JobMode mode = JobMode::ps;     ///< a collective job has no servers
   unsigned max_restart = 0;       ///< how often the whole job is started again after a failure that may pass
-  std::string host;               ///< of this node, an address of this machine; empty stands for 127.0.0.1
-  std::uint16_t first_port = 0;   ///< ports are counted from here, servers first; 0 takes any that are free
-  std::uint16_t gloo_port = 0;    ///< of Paddle's own barrier; 0 takes any that is free
+  std::chrono::milliseconds restart_delay{1000};  ///< before the first of these; later ones take longer (tries.hpp)
+  std::string host;              ///< of this node, an address of this machine; empty stands for 127.0.0.1
+  std::uint16_t first_port = 0;  ///< ports are counted from here, servers first; 0 takes any that are free
+  std::uint16_t gloo_port = 0;   ///< of Paddle's own barrier; 0 takes any that is free
   std::string with_gloo = "1";
   std::vector<std::string> cards;  ///< of a collective job's processes (cards.hpp)
   /// Endpoints of all nodes, instead of the two numbers. This node runs those on `host`, or when that is empty those on
@@ -102,6 +103,12 @@ namespace detail {
   return name;
 }
 
+/// The number of a node's port at this place, gloo's behind those of its members; 0 stands for any that is free.
+[[nodiscard]] inline std::uint16_t asked_port(LocalJob const& job, std::size_t place, std::size_t members) {
+  if (place == members && job.gloo_port != 0) return job.gloo_port;
+  return job.first_port == 0 ? std::uint16_t{0} : static_cast<std::uint16_t>(job.first_port + place);
+}
+
 /// config.* when the job cannot be as it is asked for, transport.in_use for a port of the lists that somebody has.
 [[nodiscard]] inline Result<LocalPlan> plan_local(LocalJob const& job) {
   LocalPlan local;
@@ -115,8 +122,7 @@ namespace detail {
   auto const servers = job.mode == JobMode::ps ? job.servers : 0;
   auto const members = servers + job.trainers;
   for (std::size_t i = 0; i < members + 1; ++i) {
-    auto const chosen = job.first_port == 0 ? 0 : job.first_port + i;
-    auto const number = i == members && job.gloo_port != 0 ? job.gloo_port : static_cast<std::uint16_t>(chosen);
+    auto const number = asked_port(job, i, members);
     auto port = job.host.empty() && number == 0 ? bind_loopback()
                                                 : bind_endpoint({job.host.empty() ? "127.0.0.1" : job.host, number});
     if (!port) return port.error();

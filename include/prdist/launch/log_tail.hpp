@@ -2,7 +2,6 @@
 // Follows a growing log line by line, to show it while it is written.
 #pragma once
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,15 +12,18 @@
 #include <utility>
 
 #include <prdist/core/descriptor.hpp>
+#include <prdist/core/error.hpp>
+#include <prdist/core/regular_file.hpp>
 #include <prdist/core/text.hpp>
 
 namespace prdist {
 
 class LogTail {
  public:
-  /// Follows `path` from its beginning; a missing file has no lines.
-  explicit LogTail(std::filesystem::path path)
-      : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path_(std::move(path)) {}
+  /// Follows `path` from its beginning. A missing file has no lines, nor has what is no file: a FIFO is not waited for.
+  explicit LogTail(std::filesystem::path path) : path_(std::move(path)) {
+    if (auto file = open_regular(Errc::config_invalid, path_.native(), "")) file_ = std::move(file->descriptor);
+  }
 
   /// Passes every line completed since the last call to `show`, without its end. Of a line that was rewritten with
   /// carriage returns, as progress bars do, the last state. A reader that is more than 4 MiB behind skips to the last

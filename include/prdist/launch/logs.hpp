@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -20,6 +21,7 @@
 
 #include <prdist/core/descriptor.hpp>
 #include <prdist/core/error.hpp>
+#include <prdist/core/regular_file.hpp>
 #include <prdist/core/text.hpp>
 #include <prdist/launch/printable.hpp>
 
@@ -72,8 +74,45 @@ inline void retire_logs(std::filesystem::path const& folder, bool keep = true) {
   }
 }
 
+namespace detail {
+
+/// What stands where a log file is expected; empty for a file and for nothing. Opening a FIFO would wait for its other
+/// end, for ever and with every signal held back.
+[[nodiscard]] inline std::string no_log_file(struct stat const& status) {
+  return S_ISREG(status.st_mode) ? std::string() : concat("it is ", kind_of_file(status.st_mode));
+}
+
+/// Opens a log for writing and never waits for that. `way_out` ends the message.
+[[nodiscard]] inline Result<Descriptor> open_log_file(std::filesystem::path const& path, int flags,
+                                                      std::string_view way_out) {
+  struct stat status {};
+  std::string what;
+  if (::stat(path.c_str(), &status) == 0) what = no_log_file(status);
+  if (what.empty()) {
+    Descriptor log(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | flags, 0644));
+    if (log && ::fstat(log.get(), &status) == 0) what = no_log_file(status);
+    if (log && what.empty()) {
+      // The process that writes to it gets the descriptor, and the lock: it is a file like any other to it.
+      ::fcntl(log.get(), F_SETFL, O_APPEND);
+      ::flock(log.get(), LOCK_EX | LOCK_NB);
+      return log;
+    }
+    if (what.empty()) what = std::generic_category().message(errno);
+  }
+  return Error(Errc::config_invalid, "launcher: the log file '", printable(path.native()), "' cannot be written",
+               way_out.empty() ? " any more, " : ", ", what, way_out);
+}
+
+}  // namespace detail
+
+/// Whether a process that prrun has started writes to this log: each holds a lock on its own for as long.
+[[nodiscard]] inline bool log_is_in_use(std::filesystem::path const& path) {
+  auto const file = open_regular(Errc::config_invalid, path.native(), "");
+  return file && ::flock(file->descriptor.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 /// A fresh log; the one of the run before is kept as FILE.prev unless `keep` is false. Writes append, so that several
-/// processes may share it.
+/// processes may share it. What is no file is left alone and named.
 [[nodiscard]] inline Result<Descriptor> open_log(std::filesystem::path const& path, bool keep = true) {
   std::error_code error;
   if (keep && std::filesystem::is_regular_file(path, error)) {
@@ -81,29 +120,24 @@ inline void retire_logs(std::filesystem::path const& folder, bool keep = true) {
     previous += ".prev";
     std::filesystem::rename(path, previous, error);
   }
-  Descriptor log(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
-  if (log) return log;
-  return Error(Errc::config_invalid, "launcher: the log file '", printable(path.native()), "' cannot be written, ",
-               std::generic_category().message(errno), ": give another folder with --log_dir");
+  return detail::open_log_file(path, O_TRUNC, ": give another folder with --log_dir");
 }
 
 /// A log that one process has written to and another goes on with.
 [[nodiscard]] inline Result<Descriptor> continued_log(std::filesystem::path const& path) {
-  Descriptor log(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  if (log) return log;
-  return Error(Errc::config_invalid, "launcher: the log file '", path.string(), "' cannot be written any more, ",
-               std::generic_category().message(errno));
+  return detail::open_log_file(path, 0, "");
 }
 
-/// The last `count` lines, each cut at 400 bytes; fewer when the last 64 KiB hold fewer. Empty for a missing file.
+/// The last `count` lines, each cut at 400 bytes; fewer when the last 64 KiB hold fewer. Empty for a missing file, and
+/// for what is none: a FIFO that a member has put there is not waited for.
 [[nodiscard]] inline std::vector<std::string> last_lines(std::filesystem::path const& path, std::size_t count) {
-  constexpr off_t window = 64 * 1024;
+  constexpr std::uint64_t window = 64 * 1024;
   std::vector<std::string> lines;
-  Descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return lines;
-  std::string text(static_cast<std::size_t>(std::min(window, status.st_size)), '\0');
-  auto const got = ::pread(file.get(), text.data(), text.size(), status.st_size - static_cast<off_t>(text.size()));
+  auto const file = open_regular(Errc::config_invalid, path.native(), "");
+  if (!file) return lines;
+  std::string text(static_cast<std::size_t>(std::min(window, file->size)), '\0');
+  auto const got =
+      ::pread(file->descriptor.get(), text.data(), text.size(), static_cast<off_t>(file->size - text.size()));
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   std::string_view rest(text);
   if (rest.ends_with('\n')) rest.remove_suffix(1);

@@ -23,6 +23,7 @@
 #include <prdist/core/text.hpp>
 #include <prdist/launch/console.hpp>
 #include <prdist/launch/descendants.hpp>
+#include <prdist/launch/early_servers.hpp>
 #include <prdist/launch/environment.hpp>
 #include <prdist/launch/guard.hpp>
 #include <prdist/launch/health.hpp>
@@ -67,6 +68,15 @@ struct NodeJob {
   if (text.empty() || !report.first_failure) return text;
   auto const lines = last_lines(report.members.at(*report.first_failure).log, 1);
   return lines.empty() ? text : concat(text, " | ", lines.back());
+}
+
+/// As cause_of(), for a console that many such launchers write to: a cause that names no member has them in front.
+[[nodiscard]] inline std::string cause_of_share(JobReport const& report) {
+  auto text = cause_of(report);
+  if (report.outcome != Outcome::interrupted) return text;
+  std::string names;
+  for (auto const& each : report.members) names += (names.empty() ? "" : ", ") + to_string(each.member);
+  return names.empty() ? text : concat(names, ": ", text);
 }
 
 namespace detail {
@@ -119,6 +129,10 @@ class NodeRun {
       }
     }
     auto const now = std::chrono::steady_clock::now();
+    for (auto const& line :
+         early_servers_.look(supervisor.members(), false, supervisor.rules().limits().server_grace, now)) {
+      if (!job_.quiet) console_.error(launch_line("WARNING", line, std::chrono::system_clock::now()));
+    }
     if (!begun_ || now - looked_ < std::chrono::milliseconds(500)) return;
     looked_ = now;
     supervisor.trainers_elsewhere(!all_finished());
@@ -127,7 +141,7 @@ class NodeRun {
   void ended(JobReport const& report) {
     show([](LogTail& tail, auto const& line) { tail.finish(line); });
     if (report.outcome != Outcome::succeeded) {
-      console_.error(launch_line("ERROR", cause_of(report), std::chrono::system_clock::now()));
+      console_.error(launch_line("ERROR", cause_of_share(report), std::chrono::system_clock::now()));
     }
     info(concat("Exit code ", report.exit_code));
   }
@@ -137,7 +151,8 @@ class NodeRun {
 
   static std::optional<Time> modified(std::filesystem::path const& path) {
     struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+    // Only a file is opened to be read: a pipe in a folder that others write to would be waited for.
+    if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
     return Time(status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
   }
 
@@ -183,6 +198,7 @@ class NodeRun {
   NodeJob const& job_;
   Console& console_;
   std::list<LogTail> tails_;
+  EarlyServers early_servers_;
   std::optional<Time> begun_;  ///< of the server here, by the clock of the output folder
   std::chrono::steady_clock::time_point looked_{};
   bool marked_ = false;

@@ -36,6 +36,7 @@ struct LaunchPlan {
   Endpoint gloo;                ///< where Paddle's own barrier or store may listen, if it has a port; prdist uses none
   std::string with_gloo = "1";  ///< PADDLE_WITH_GLOO
   JobMode mode = JobMode::ps;
+  bool paddle_v2 = false;            ///< trainers find their ids under the name that Paddle v2 has for it, too
   std::vector<std::string> cards{};  ///< of a collective job, by member of this node; empty ones run on the CPU
   std::size_t nodes = 0;             ///< of the job; 0 when each host is one
   std::size_t least_nodes = 0;       ///< of an elastic job, as the next; 0 when there are as many as there are

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What others have written, fit for a terminal: colours stay, everything else that would move the cursor, ring the bell
-// or change a title is shown instead of done.
+// Lines that programs have written, fit for a terminal: colours stay, everything else that would move the cursor, ring
+// the bell or change a title is shown instead of done. core/escaped.hpp has another rule, for values in a message: no
+// colours and tabs there, and only UTF-8, where a program's log may have any encoding.
 #pragma once
 
 #include <cstddef>

@@ -123,7 +123,7 @@ class ProgressWriter {
   [[nodiscard]] bool replace(std::string const& line) const {
     auto const next = path_ + ".tmp";
     {
-      Descriptor const file(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+      Descriptor const file(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644));
       if (!file || ::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) return false;
     }
     return std::rename(next.c_str(), path_.c_str()) == 0;

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include <prdist/core/memory_limit.hpp>
+#include <prdist/core/stop_signal.hpp>
 #include <prdist/core/text.hpp>
 #include <prdist/launch/ending.hpp>
 #include <prdist/launch/logs.hpp>
@@ -33,6 +35,15 @@ struct MemberReport {
   std::string host{};  ///< that it ran on; empty for this machine
 };
 
+/// A node of a job on several, as far as another one knows.
+struct NodeReport {
+  std::size_t rank = 0;
+  std::string name;
+  std::string host;
+  std::string state;  ///< running, trained, ended, left, lost, or failed for the first failure of the job
+  int code = 0;       ///< of that failure
+};
+
 struct JobReport {
   std::string job_id;
   std::string pod_name;
@@ -41,16 +52,26 @@ struct JobReport {
   double seconds = 0;
   std::vector<MemberReport> members;         ///< by rank
   std::optional<std::size_t> first_failure;  ///< a rank
+  bool stopped_in_order = false;             ///< its first is no failure: a member that was asked to stop, and saved
   std::string failed_elsewhere{};            ///< the cause, when it is a failure on another node
   unsigned restarts = 0;                     ///< of the whole job, before this run of it
   std::vector<MemberReport> fallen{};        ///< trainers that fell while the job went on, each time
+  std::vector<NodeReport> nodes{};           ///< by rank, of a job on several
   bool launcher_killed = false;              ///< what stopped the job is that the process people see was killed
   std::optional<Ending> launcher{};          ///< likewise, where it is known how a process of the launcher ended
+  int signal = 0;                            ///< that interrupted the job
 };
 
 namespace detail {
 
-inline constexpr std::string_view out_of_memory = " (if nobody sent it, the machine ran out of memory: dmesg shows it)";
+/// What is known of a SIGKILL, which tells nothing itself; empty for another ending. `here`: on this machine.
+[[nodiscard]] inline std::string killed_because(Ending const& ending, bool here = true) {
+  if (!was_killed(ending)) return {};
+  if (!ending.out_of_memory) return " (if nobody sent it, the machine ran out of memory: dmesg shows it)";
+  auto const limit = here ? memory_limit() : 0;
+  auto const of = limit == 0 ? std::string() : concat(" of ", limit >> 20, " MiB");
+  return concat(" (the system killed it because the memory", of, " ran out: give the job more, or start fewer here)");
+}
 
 [[nodiscard]] inline std::string seconds_text(double seconds) {
   char text[64];
@@ -58,12 +79,42 @@ inline constexpr std::string_view out_of_memory = " (if nobody sent it, the mach
   return text;
 }
 
+/// Of a job that a signal interrupted: the member whose code says that it could not do so in order.
+[[nodiscard]] inline std::string who_could_not_save(JobReport const& report) {
+  for (auto const& each : report.members) {
+    if (report.exit_code > 128 || each.ending != Ending{report.exit_code, 0, false}) continue;
+    return concat(", and ", to_string(each.member), " could not save: exit code ", report.exit_code, ", see ",
+                  each.log.string());
+  }
+  return {};
+}
+
 }  // namespace detail
+
+/// The member that a signal has reached, as its own log says; none where no log does.
+[[nodiscard]] inline std::optional<std::size_t> asked_member(JobReport const& report) {
+  for (std::size_t rank = 0; rank < report.members.size(); ++rank) {
+    auto const& each = report.members[rank];
+    auto const says = [](auto const& line) { return line.find(concat(asked_to_stop, "SIG")) != std::string::npos; };
+    // One that the launcher has stopped later says the same.
+    bool const by_itself = each.ending == Ending{128 + SIGTERM, 0, false} && !each.stopped;
+    if (by_itself && std::ranges::any_of(last_lines(each.log, 100), says)) return rank;
+  }
+  return std::nullopt;
+}
+
+/// Paddle's line about the end of a job. One that was asked to stop, and did, has not failed.
+[[nodiscard]] inline std::string_view pod_line(JobReport const& report) {
+  if (report.outcome == Outcome::succeeded) return "Pod completed";
+  bool const asked = report.outcome == Outcome::interrupted || report.stopped_in_order;
+  return asked && report.exit_code > 128 && !report.launcher_killed ? "Pod stopped" : "Pod failed";
+}
 
 /// Rank, role, host, pid, ending, seconds and log of each member, a line each, below a heading; the host only where
 /// one is named.
 [[nodiscard]] inline std::string table_of(JobReport const& report) {
   // A job on one machine needs no column for it.
+  auto const asked = report.stopped_in_order ? asked_member(report) : std::nullopt;
   bool const hosts = std::ranges::any_of(report.members, [](auto const& each) { return !each.host.empty(); });
   std::vector<std::vector<std::string>> rows{{"rank", "role", "pid", "ended", "seconds", "log"}};
   if (hosts) rows.front().insert(rows.front().begin() + 2, "host");
@@ -71,7 +122,8 @@ inline constexpr std::string_view out_of_memory = " (if nobody sent it, the mach
     auto const& each = report.members[rank];
     auto ended = each.ending ? to_string(*each.ending) : std::string(each.host.empty() ? "still there" : "unknown");
     if (each.stopped && each.ending) ended += ", stopped";
-    if (report.first_failure == rank) ended += "  <- first failure";
+    if (asked == rank) ended += "  <- asked to stop";
+    if (report.first_failure == rank && !report.stopped_in_order) ended += "  <- first failure";
     rows.push_back({concat(rank), to_string(each.member), concat(each.pid), ended, detail::seconds_text(each.seconds),
                     printable(each.log.native())});
     if (hosts) rows.back().insert(rows.back().begin() + 2, printable(each.host));
@@ -96,12 +148,18 @@ inline constexpr std::string_view out_of_memory = " (if nobody sent it, the mach
     case Outcome::interrupted:
       if (report.launcher && report.launcher->signal != 0) {
         return concat("the launcher was killed by ", signal_name(report.launcher->signal), after,
-                      report.launcher->signal == SIGKILL ? detail::out_of_memory : "");
+                      detail::killed_because(*report.launcher));
       }
       if (report.launcher) return concat("the launcher ended with exit code ", report.launcher->code, after);
       if (report.launcher_killed) return concat("the job was stopped because prrun itself was killed", after);
-      return concat("the job was stopped by ", signal_name(report.exit_code - 128), after);
+      return concat("the job was stopped by ", signal_name(report.signal), after, detail::who_could_not_save(report));
     case Outcome::timed_out: {
+      if (report.first_failure) {
+        return concat("the job passed its time limit", after, ", waiting for its next try: raise --timeout");
+      }
+      if (report.members.empty()) {
+        return concat("the job passed its time limit", after, ", before all its nodes had come: raise --timeout");
+      }
       std::string stopped;
       for (auto const& each : report.members) {
         if (each.stopped) stopped += (stopped.empty() ? "" : ", ") + to_string(each.member);
@@ -112,20 +170,29 @@ inline constexpr std::string_view out_of_memory = " (if nobody sent it, the mach
     case Outcome::failed: break;
   }
   if (!report.first_failure) return report.failed_elsewhere;
+  if (report.stopped_in_order) {
+    auto const asked = asked_member(report);
+    auto const& shown = report.members.at(asked.value_or(*report.first_failure));
+    auto const on = asked && !shown.host.empty() ? concat(" on ", shown.host) : std::string();
+    return concat(asked ? to_string(shown.member) + on : "a process of the job",
+                  " was asked to stop, and the job has ended in order with exit code ", report.exit_code, after,
+                  ": see ", shown.log.string());
+  }
   auto const& first = report.members.at(*report.first_failure);
   auto const ending = first.ending.value_or(Ending{});
   auto const how = ending.signal != 0 ? concat("was killed by ", signal_name(ending.signal))
                                       : concat("ended with exit code ", ending.code);
   auto const where = first.host.empty() ? std::string() : concat(" on ", first.host);
   return concat(to_string(first.member), where, ' ', how, " after ", detail::seconds_text(first.seconds), " s: see ",
-                first.log.string(), ending.signal == SIGKILL ? detail::out_of_memory : "");
+                first.log.string(), detail::killed_because(ending, first.host.empty()));
 }
 
-/// The end of the first failing member's log, each line behind "  | "; empty when nothing failed. Where the launcher
-/// itself was killed it is the first trainer's, which shows how far the job was. When the log says that an address is
-/// in use, a sentence on the flag that helps.
+/// The end of the first failing member's log, each line behind "  | "; empty when nothing failed. Where the job was
+/// asked to stop it is the log of the one that was; where the launcher itself was killed the first trainer's, which
+/// shows how far the job was. When the log says that an address is in use, a sentence on the flag that helps.
 [[nodiscard]] inline std::string failing_log(JobReport const& report, std::size_t count = 10) {
   auto shown = report.first_failure;
+  if (report.stopped_in_order) shown = asked_member(report).value_or(*shown);
   if (!shown && report.launcher) {
     auto const is_trainer = [](auto const& each) { return each.member.role == JobRole::trainer && each.host.empty(); };
     auto const first = std::ranges::find_if(report.members, is_trainer);

@@ -5,7 +5,9 @@
 //   every trainer exits 0          servers may end by themselves for server_grace, then they are ended: success
 //   any member fails               the others are ended; the code is the first failure's, 128+n for signal n
 //   a member has lost its peer     (code 75) whoever caused that has a moment to end with its own code, which counts
-//   a member has stopped in order  (code 143) the others, with whom it met for that, have a moment to end by themselves
+//   a member has stopped in order  (code 143) the others, with whom it met for that, have a moment to end by
+//   themselves;
+//                                  the code is 143, or that of one of them which could not save (70, 78)
 //   a member fails on another node all are ended; the code is that failure's
 //   a trainer of an elastic job    falls alone, unless its code says that no other one could do better: it is started
 //                                  again or given up, and until that is decided it counts as one that runs
@@ -27,6 +29,7 @@
 
 #include <prdist/launch/ending.hpp>
 #include <prdist/launch/member.hpp>
+#include <prdist/launch/signal_echo.hpp>
 
 namespace prdist {
 
@@ -93,6 +96,7 @@ class EndingRules {
       // Asked to stop, it says that it could not do so in order: what it was to save is not saved.
       bool const could_not = each.ending == Ending{78, 0, false} || each.ending == Ending{70, 0, false};
       if (could_not && outcome_ == Outcome::interrupted && exit_code_ > 128) exit_code_ = each.ending.code;
+      if (could_not && in_order_) fail(each);
       if (each.ending.ok() || !going_on || outcome_ != Outcome::succeeded) continue;
       if (each.ending != Ending{code_of_a_victim, 0, false}) {
         fail(each);
@@ -108,6 +112,9 @@ class EndingRules {
   /// A fallen member runs again.
   void started_again(std::size_t rank) { fallen_.at(rank).reset(); }
 
+  /// A trainer of another node has ended well: the data has come to its end, whoever falls now.
+  void finished_elsewhere() noexcept { finished_ = true; }
+
   /// A fallen member stays away. When it was the last here and no trainer has finished, its failure is this node's.
   void given_up(std::size_t rank) {
     auto const fall = std::exchange(fallen_.at(rank), std::nullopt);
@@ -116,13 +123,16 @@ class EndingRules {
     if (fall && last && !finished_ && !ending_ && outcome_ == Outcome::succeeded) fail(*fall);
   }
 
-  /// An ending signal to the launcher. The second one, or one while the job is being ended, means at once.
-  void interrupted(int signal) {
+  /// An ending signal to the launcher. The second one, or one while the job is being ended, means at once; the same one
+  /// again is no second one before half a second has passed (signal_echo.hpp).
+  void interrupted(int signal, TimePoint now) {
+    if (echo_.heard(signal, now)) return;
     if (ending_ || outcome_ != Outcome::succeeded) {
       hurry_ = true;
       return;
     }
     outcome_ = Outcome::interrupted;
+    signal_ = signal;
     exit_code_ = 128 + signal;
   }
 
@@ -167,11 +177,17 @@ class EndingRules {
     return now < deadline_ ? Action::kill : Action::abandon;
   }
 
+  [[nodiscard]] EndingLimits const& limits() const noexcept { return limits_; }
+  [[nodiscard]] bool has_trainers_elsewhere() const noexcept { return elsewhere_; }
   /// Whether the job is being ended by the launcher: what ends from here on ends because of that.
   [[nodiscard]] bool ending() const noexcept { return ending_; }
   [[nodiscard]] Outcome outcome() const noexcept { return outcome_; }
   [[nodiscard]] int exit_code() const noexcept { return exit_code_; }
+  /// That interrupted the job, or 0. The code does not tell it where a member could not save.
+  [[nodiscard]] int signal() const noexcept { return signal_; }
   [[nodiscard]] std::optional<std::size_t> first_failure() const noexcept { return first_failure_; }
+  /// Whether the first to end was asked to stop, and nobody has said that it could not save.
+  [[nodiscard]] bool stopped_in_order() const noexcept { return in_order_; }
 
  private:
   /// 64 and 78 are what another trainer would come to as well.
@@ -231,6 +247,8 @@ class EndingRules {
   std::optional<std::size_t> first_failure_;
   Outcome outcome_ = Outcome::succeeded;
   int exit_code_ = 0;
+  int signal_ = 0;
+  SignalEcho echo_;
   bool in_order_ = false;  // the first failure is a member that was asked to stop
   bool finished_ = false;  // a trainer has ended well
   bool elsewhere_ = false;

@@ -11,11 +11,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <prdist/core/memory_limit.hpp>
 #include <prdist/launch/descendants.hpp>
 #include <prdist/launch/ending.hpp>
 #include <prdist/launch/ledger.hpp>
@@ -44,9 +46,13 @@ class Supervisor {
   /// Waits for news for at most `patience` and acts on them. False when the job is over.
   [[nodiscard]] bool step(std::chrono::milliseconds patience) {
     for (int const signal : signals_.wait(patience)) {
-      if (signal != SIGCHLD) rules_.interrupted(signal);
+      if (signal != SIGCHLD) rules_.interrupted(signal, Clock::now());
     }
     reap();
+    if (auto const now = Clock::now(); now - looked_at_memory_ > std::chrono::seconds(1)) {
+      looked_at_memory_ = now;
+      memory_kills_ = out_of_memory_kills();
+    }
     // Looking for orphans costs a walk through /proc; they matter only at the end.
     bool const looking = rules_.ending() || std::ranges::none_of(members_, lives);
     auto const orphans = looking ? find_orphans() : std::vector<pid_t>();
@@ -95,6 +101,8 @@ class Supervisor {
     if (ledger_ != nullptr) ledger_->started_again(rank, pid);
   }
 
+  void finished_elsewhere() { rules_.finished_elsewhere(); }
+
   /// As EndingRules::given_up().
   void give_up(std::size_t rank) {
     fallen_.push_back(members_.at(rank));
@@ -110,9 +118,11 @@ class Supervisor {
     JobReport report;
     report.outcome = rules_.outcome();
     report.exit_code = rules_.exit_code();
+    report.signal = rules_.signal();
     report.seconds = elapsed().count();
     report.members = members_;
     report.first_failure = rules_.first_failure();
+    report.stopped_in_order = rules_.stopped_in_order();
     report.failed_elsewhere = elsewhere_;
     report.fallen = fallen_;
     return report;
@@ -136,6 +146,9 @@ class Supervisor {
       if (found != members_.end() && !found->ending) {  // else an adopted orphan
         auto const rank = static_cast<std::size_t>(found - members_.begin());
         found->ending = ending_of(info);
+        // Kills for memory are counted; one just now was this one.
+        bool const killed = was_killed(*found->ending) && !rules_.ending();
+        found->ending->out_of_memory = killed && out_of_memory_kills() > memory_kills_;
         found->seconds = elapsed().count() - began_[rank];
         found->stopped = rules_.ending();
         endings.push_back({rank, *found->ending});
@@ -201,6 +214,8 @@ class Supervisor {
   JobLedger* ledger_;
   bool told_failure_ = false;  ///< to the ledger
   std::string elsewhere_;
+  std::uint64_t memory_kills_ = out_of_memory_kills();  ///< a moment ago
+  Clock::time_point looked_at_memory_ = Clock::now();
   std::set<pid_t> told_;  ///< groups and processes that have had their SIGTERM
 };
 

@@ -17,6 +17,7 @@
 #include <prdist/core/text.hpp>
 #include <prdist/launch/board.hpp>
 #include <prdist/launch/console.hpp>
+#include <prdist/launch/early_servers.hpp>
 #include <prdist/launch/log_tail.hpp>
 #include <prdist/launch/plan.hpp>
 #include <prdist/launch/progress.hpp>
@@ -88,6 +89,11 @@ class JobView {
       shown_ = {};
     }
     auto const now = Clock::now();
+    auto const& rules = supervisor.rules();
+    for (auto const& line :
+         early_servers_.look(supervisor.members(), rules.has_trainers_elsewhere(), rules.limits().server_grace, now)) {
+      console_.error(launch_line("WARNING", line, std::chrono::system_clock::now()));
+    }
     auto const interval = console_.terminal() ? std::chrono::milliseconds(250) : std::chrono::milliseconds(5000);
     if (now - shown_ < interval) return;
     shown_ = now;
@@ -106,7 +112,7 @@ class JobView {
     bool const success = report.outcome == Outcome::succeeded;
     if (tail_) tail_->finish([&](std::string_view line) { console_.out(concat(trainer_prefix, line)); });
     show_progress(progress_of(report.members, report.seconds));
-    info(success ? "Pod completed" : "Pod failed");
+    info(pod_line(report));
     if (!quiet_ || !success) show_report(console_, report);
     info(concat("Exit code ", report.exit_code));
   }
@@ -128,8 +134,9 @@ class JobView {
       case Outcome::succeeded: return concat("Trainers completed, but not all processes ended: ", rest);
       case Outcome::failed:
         if (!report.first_failure) return concat(report.failed_elsewhere, ": ", rest);
+        if (report.stopped_in_order) return concat("The job was asked to stop: ", rest);
         return concat(to_string(report.members.at(*report.first_failure).member), " failed: ", rest);
-      case Outcome::interrupted: return concat(signal_name(report.exit_code - 128), ": ", rest);
+      case Outcome::interrupted: return concat(signal_name(report.signal), ": ", rest);
       case Outcome::timed_out: return concat("The time limit has passed: ", rest);
     }
     return {};
@@ -186,6 +193,7 @@ class JobView {
   bool infos_;
   std::size_t replicas_;
   std::optional<LogTail> tail_;
+  EarlyServers early_servers_;
   Clock::time_point shown_{};
   std::string last_progress_;
   bool told_of_ending_ = false;

@@ -52,17 +52,4 @@ namespace prdist {
                "): split the data for every trainer, or take the folders away");
 }
 
-/// Copies the contents of `from` into the folder `to`, which is made; files there are replaced.
-[[nodiscard]] inline Result<void> copy_folder(std::filesystem::path const& from, std::filesystem::path const& to) {
-  namespace fs = std::filesystem;
-  try {
-    fs::create_directories(to);
-    fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
-  } catch (fs::filesystem_error const& error) {
-    return Error(Errc::data_file, "launcher: '", error.path1().string(), "' cannot be copied to '", to.string(), "', ",
-                 error.code().message(), ": give a folder with room that can be written, with --workspace");
-  }
-  return {};
-}
-
 }  // namespace prdist

@@ -116,7 +116,7 @@ TEST(RankPlan, WhatIsWrongIsNamed) {
             "prdist[config.missing] mpi: the hostfile '/no/such/machines' cannot be read: check --hostfile");
   missing.hostfile = "/";
   EXPECT_EQ(error_of([&] { return rank_plan(rank(0, 2), missing); }),
-            "prdist[config.missing] mpi: the hostfile '/' cannot be read: check --hostfile");
+            "prdist[config.missing] mpi: the hostfile '/' is a folder and not a file: check --hostfile");
   RankFlags high;
   high.servers = 3;
   high.ports.port = 65532;

@@ -9,6 +9,7 @@
 using namespace prdist;
 using launch_test::environment_of;
 using launch_test::error_of;
+using launch_test::has;
 using launch_test::ServiceAccount;
 using launch_test::TlsServer;
 
@@ -26,10 +27,6 @@ std::string refusal(TlsServer::Answer const& answer) {
   ServiceAccount const account;
   auto const pods = prrun::list_pods(at(server, account), "job-name=ctr");
   return pods ? std::string() : std::string(pods.error().what());
-}
-
-bool has(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -145,6 +142,8 @@ TEST(ApiServer, FilesOfTheAccountAreNamed) {
   EXPECT_TRUE(has(text, concat("prdist[config.invalid] https: the certificates in '", (empty / "ca.crt").string(),
                                "' cannot be used, ")))
       << text;
+  server.port = "https";
+  EXPECT_EQ(prrun::list_pods(server, "x=y").error().message(), "k8s: KUBERNETES_SERVICE_PORT='https' is no port");
   launch_test::write_file(empty / "token", "line\nInjected: header");
   EXPECT_TRUE(has(prrun::list_pods(server, "x=y").error().what(), "holds no token"));
 }

@@ -5,6 +5,7 @@
 
 #include "../support.hpp"
 
+using launch_test::has;
 using launch_test::Prrun;
 using launch_test::read_file;
 using launch_test::run_prrun;
@@ -13,10 +14,6 @@ using launch_test::write_file;
 using prdist::concat;
 
 namespace {
-
-bool has(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
-}
 
 void write_program(std::filesystem::path const& path, std::string_view text) {
   write_file(path, text);
@@ -32,6 +29,38 @@ TEST(PrrunCommands, AProgramNamedLikeACommandIsReached) {
     EXPECT_EQ(Prrun(folder, words).finish().code(), 0);
     EXPECT_EQ(read_file(folder / "log/workerlog.0"), "the program\n");
   }
+}
+
+TEST(PrrunCommands, HelpIsACommandToo) {
+  EXPECT_EQ(run_prrun({"help"}).out, run_prrun({"--help"}).out);
+  auto const of_k8s = run_prrun({"help", "k8s"});
+  EXPECT_EQ(of_k8s.code(), 0);
+  EXPECT_EQ(of_k8s.out, run_prrun({"k8s", "--help"}).out);
+  EXPECT_TRUE(has(of_k8s.out, "Usage: prrun k8s")) << of_k8s.out;
+}
+
+TEST(PrrunCommands, HelpOfNoCommandNamesThem) {
+  auto const finished = run_prrun({"help", "nosuch"});
+  EXPECT_EQ(finished.code(), 64);
+  EXPECT_TRUE(finished.error.starts_with("prrun: 'nosuch' is no command; these are: k8s mpi ")) << finished.error;
+}
+
+TEST(PrrunCommands, ASlipInACommandIsNamed) {
+  for (auto const& words : {std::vector<std::string>{"statsu", "ctr"}, {"statsu"}}) {
+    auto const finished = run_prrun(words);
+    EXPECT_EQ(finished.code(), 78);
+    EXPECT_TRUE(has(finished.error, "launcher: there is no program 'statsu' in PATH")) << finished.error;
+    EXPECT_TRUE(finished.error.ends_with("; did you mean 'prrun status'?\n")) << finished.error;
+  }
+  // Behind -- or a flag it is a program and nothing else; the agent is not for people.
+  for (auto const& words : {std::vector<std::string>{"--", "statsu"}, {"-q", "statsu"}, {"agnet"}, {"./statsu"}}) {
+    auto const finished = run_prrun(words);
+    EXPECT_EQ(finished.code(), 78);
+    EXPECT_FALSE(has(finished.error, "did you mean")) << finished.error;
+  }
+  TempFolder folder;
+  write_program(folder / "statsu", "#!/bin/sh\nexit 0\n");
+  EXPECT_EQ(Prrun(folder, {"statsu"}).finish().code(), 0) << "a program of that name";
 }
 
 TEST(PrrunCommands, VersionIsInTheFormOfPaddles) {
@@ -107,6 +136,8 @@ TEST(PrrunCommands, EachHasHelpThatBeginsWithExamples) {
     EXPECT_TRUE(has(wrong.error, concat("prrun: '--bogus' is not a flag of prrun\nUsage: "))) << wrong.error;
     EXPECT_TRUE(wrong.error.ends_with(concat("\nTry: prrun ", name, " --help\n"))) << wrong.error;
   }
+  auto const meant = run_prrun({"k8s", "--wiat", "3", "true"});
+  EXPECT_TRUE(has(meant.error, "'--wiat' is not a flag of prrun: did you mean '--wait'?\nUsage: ")) << meant.error;
   auto const all = run_prrun({"--help"}).out;
   for (auto const* const name : {"prrun k8s", "prrun mpi", "probe", "version", "check"})
     EXPECT_TRUE(has(all, name)) << name;

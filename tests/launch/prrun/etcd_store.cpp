@@ -8,7 +8,7 @@
 
 #include "base64.hpp"
 #include "etcd.hpp"
-#include "http_post.hpp"
+#include "responder.hpp"
 #include "store_server.hpp"
 
 using namespace prdist;
@@ -146,6 +146,41 @@ TEST(EtcdStoreErrors, NobodyThereAndSomebodyElseThereAreTwoThings) {
   EXPECT_EQ(other.error().code(), Errc::wire_not_prdist) << other.error().what();
   EXPECT_TRUE(std::string(other.error().what()).ends_with(": check --master, another program may have that port"))
       << other.error().what();
+}
+
+// What python3 -m http.server answers, and others that are no etcd: waiting does not mend it.
+TEST(EtcdStoreErrors, AnotherProgramsAnswersAreFinalAndEtcdsOwnMayPass) {
+  struct Case {
+    int status;
+    std::string body;
+    Errc code;
+    std::string told;
+  };
+  for (auto const& [status, body, code, told] : {
+           Case{501, "<!DOCTYPE HTML>\n<html>\n<p>Unsupported method</p>\n</html>\n", Errc::wire_not_prdist,
+                "status 501, <!DOCTYPE HTML>"},
+           Case{404, "\n404 page not found\n", Errc::wire_not_prdist, "status 404, 404 page not found"},
+           Case{500, "\x1b[2JTraceback", Errc::wire_not_prdist, R"(status 500, \x1b[2JTraceback)"},
+           Case{500, "[]", Errc::wire_not_prdist, "status 500, []"},
+           Case{200, "<html>\n</html>\n", Errc::wire_not_prdist, ""},
+           Case{500, R"({"error":"etcdserver: mvcc: closed","code":13})", Errc::transport_failed,
+                "answers 500, etcdserver: mvcc: closed"},
+           Case{503, R"({"error":"x","code":14,"message":"etcdserver: no leader"})", Errc::transport_failed,
+                "answers 503, etcdserver: no leader"},
+           Case{502, "<html>\n<center>nginx</center>\n", Errc::transport_failed, "answers 502, <html>"},
+           Case{429, "", Errc::transport_failed, "answers 429, "},
+       }) {
+    launch_test::Responder const responder(status, body);
+    EtcdStore store({Master::Kind::etcd, responder.endpoint()}, milliseconds(10'000));
+    auto const answer = store.list("/");
+    ASSERT_FALSE(answer) << status << body;
+    std::string const text = answer.error().what();
+    EXPECT_EQ(answer.error().code(), code) << text;
+    EXPECT_NE(text.find(told), std::string::npos) << text;
+    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+    bool const final = code == Errc::wire_not_prdist;
+    EXPECT_EQ(text.ends_with(": check --master, another program may have that port"), final) << text;
+  }
 }
 
 TEST(StoreServer, RefusesWhatItDoesNotUnderstand) {

@@ -10,15 +10,12 @@
 
 #include "../support.hpp"
 
+using launch_test::has;
 using launch_test::run_prrun;
 using Variables = launch_test::Prrun::Variables;
 using Words = std::vector<std::string>;
 
 namespace {
-
-bool has(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::size_t count(std::string const& text, std::string const& part) {
   std::size_t found = 0;
@@ -168,6 +165,22 @@ TEST(JobFlags, ListsThatDoNotNameThisMachineAre78) {
   auto const finished = run_prrun({"--servers", "203.0.113.1:1", "--trainers", "203.0.113.2:1", "true"});
   EXPECT_EQ(finished.code(), 78);
   EXPECT_TRUE(has(finished.error, "name 203.0.113.1, 203.0.113.2, and this machine is ")) << finished.error;
+}
+
+TEST(JobFlags, PaddlesVariablesForFreePortsAreUnderstood) {
+  auto const port = prdist::bind_loopback().value().endpoint.port;
+  Variables const fixed{{"FLAGS_FIXED_PORT", std::to_string(port)}};
+  auto const finished = run_prrun({"--dry_run", "true"}, fixed);
+  if (has(finished.error, "cannot be bound")) GTEST_SKIP() << "somebody has the next port: " << finished.error;
+  EXPECT_EQ(finished.code(), 0) << finished.error;
+  EXPECT_TRUE(has(finished.out, prdist::concat("PADDLE_PSERVERS_IP_PORT_LIST=127.0.0.1:", port, '\n'))) << finished.out;
+  auto const wrong = run_prrun({"--dry_run", "true"}, {{"FLAGS_FIXED_PORT", "70000"}});
+  EXPECT_EQ(wrong.code(), 64);
+  EXPECT_TRUE(has(wrong.error, "FLAGS_FIXED_PORT: '70000' is not a port: it is used as --start_port")) << wrong.error;
+  auto const range = run_prrun({"--dry_run", "true"}, {{"PORT_RANGE", "35100:64000"}});
+  EXPECT_EQ(range.code(), 0);
+  EXPECT_TRUE(has(range.error, "PORT_RANGE=35100:64000 is not used: start_port counts ports from a number\n"))
+      << range.error;
 }
 
 TEST(JobFlags, NodesOfACollectiveJobCountPortsFromTheSameStart) {

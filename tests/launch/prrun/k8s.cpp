@@ -6,6 +6,7 @@
 
 #include "../tls_server.hpp"
 
+using launch_test::has;
 using launch_test::Prrun;
 using launch_test::read_file;
 using launch_test::run_prrun;
@@ -19,10 +20,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using Variables = Prrun::Variables;
-
-bool has(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// A pod of an Indexed Job of prgen's: two servers, two trainers.
 Variables indexed_pod(TempFolder const& folder, int index) {
@@ -237,6 +234,18 @@ TEST(PrrunK8s, PodsThatDoNotComeAreNamedAndTemporary) {
       << read_file(own / "cause");
 }
 
+TEST(PrrunK8s, WaitingForPodsCountsForTheTimeLimit) {
+  TempFolder shared;
+  TempFolder own;
+  TlsServer server([](std::string const&) { return TlsServer::Answer{200, R"({"items":[]})"}; });
+  ServiceAccount const account;
+  auto const finished =
+      Prrun(own, {"k8s", "--timeout", "0.5", "--", "true"}, v2_pod(shared, own, server, account, "job-a")).finish();
+  EXPECT_EQ(finished.code(), 124) << finished.error;
+  EXPECT_EQ(read_file(own / "cause"),
+            "the job passed its time limit while it waited for pods: raise --timeout; the program was not started\n");
+}
+
 TEST(PrrunK8s, WaitingForPodsEndsOnSigterm) {
   TempFolder shared;
   TempFolder own;
@@ -250,6 +259,8 @@ TEST(PrrunK8s, WaitingForPodsEndsOnSigterm) {
   EXPECT_EQ(mailbox.next(), "asked");
   prrun.signal(SIGTERM);
   EXPECT_EQ(prrun.finish().code(), 143);
+  EXPECT_EQ(read_file(own / "cause"),
+            "the job was stopped by SIGTERM while it waited for pods: the program was not started\n");
 }
 
 TEST(PrrunK8s, MissingTrainingFilesAreNamed) {

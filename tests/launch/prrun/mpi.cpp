@@ -2,9 +2,11 @@
 // prrun mpi inside of a real mpirun, and with ranks of other launchers.
 #include <prdist/launch/ports.hpp>
 #include <prdist/launch/program.hpp>
+#include <sstream>
 
 #include "../support.hpp"
 
+using launch_test::has;
 using launch_test::Prrun;
 using launch_test::read_file;
 using launch_test::run_prrun;
@@ -14,12 +16,8 @@ using prdist::concat;
 
 namespace {
 
-bool has(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// mpirun with `ranks` ranks of prrun, in `folder`; its output goes to FOLDER/out.
-std::optional<prdist::Ending> mpirun(TempFolder const& folder, int ranks, std::vector<std::string> const& words) {
+pid_t start_mpirun(TempFolder const& folder, int ranks, std::vector<std::string> const& words) {
   std::vector<std::string> arguments{"-c",
                                      R"(cd "$0" && exec mpirun --oversubscribe "$@")",
                                      folder.path().string(),
@@ -35,7 +33,11 @@ std::optional<prdist::Ending> mpirun(TempFolder const& folder, int ranks, std::v
                                    concat("HOME=", folder.path().string())},
                                   out.get(),
                                   -1});
-  return launch_test::reap(pid.value(), launch_test::patience * 2);
+  return pid.value();
+}
+
+std::optional<prdist::Ending> mpirun(TempFolder const& folder, int ranks, std::vector<std::string> const& words) {
+  return launch_test::reap(start_mpirun(folder, ranks, words), launch_test::patience * 2);
 }
 
 class PrrunUnderMpirun : public testing::Test {
@@ -95,6 +97,47 @@ TEST_F(PrrunUnderMpirun, AFailureEndsTheJobWithItsCode) {
   ASSERT_TRUE(ending) << "mpirun did not end";
   EXPECT_EQ(prdist::exit_code(*ending), 7) << read_file(folder_ / "out");
   EXPECT_TRUE(has(read_file(folder_ / "out"), "trainer 1 ended with exit code 7 after ")) << read_file(folder_ / "out");
+}
+
+// A process of one rank's prrun is killed: mpirun ends the other ranks, nothing is left, and the output says whose it
+// was.
+TEST_F(PrrunUnderMpirun, AKilledLauncherEndsTheJobAndIsNamed) {
+  for (auto const& [generation, says] :
+       {std::pair<int, std::string>{1, "the launcher was killed by SIGKILL after "},
+        {2, " trainer 1: the launcher was killed by SIGKILL after "},
+        {3, " trainer 1: the job was stopped because prrun itself was killed after "}}) {
+    TempFolder folder;
+    launch_test::Mailbox box(folder / "box");
+    auto const pid = start_mpirun(folder, 3,
+                                  {"--", "sh", "-c",
+                                   "setsid sleep 1000 & echo how far; "
+                                   "echo ${PADDLE_TRAINER_ID:-server} $! $$ >box; exec sleep 1000"});
+    pid_t victim = 0;
+    std::vector<pid_t> pids;
+    for (int i = 0; i < 3; ++i) {
+      std::istringstream words(box.next());
+      std::string id;
+      pid_t grandchild = 0;
+      pid_t member = 0;
+      words >> id >> grandchild >> member;
+      ASSERT_GT(member, 1) << read_file(folder / "out");
+      pids.insert(pids.end(), {grandchild, member});
+      if (id == "1") victim = member;
+    }
+    ASSERT_GT(victim, 1);
+    for (int i = 0; i < generation; ++i) victim = launch_test::parent_of(victim);
+    ASSERT_GT(victim, 1);
+    ::kill(victim, SIGKILL);
+    auto const ending = launch_test::reap(pid, launch_test::patience * 2);
+    ASSERT_TRUE(ending) << "mpirun did not end";
+    auto const out = read_file(folder / "out");
+    EXPECT_EQ(prdist::exit_code(*ending), 137) << out;
+    EXPECT_TRUE(has(out, says)) << out;
+    if (generation == 1) {
+      EXPECT_TRUE(has(out, "\n0     trainer 1  ") && has(out, "SIGKILL, stopped")) << out;
+    }
+    for (auto const each : pids) EXPECT_TRUE(launch_test::gone_within(each)) << out;
+  }
 }
 
 TEST(PrrunMpi, RanksOfOtherLaunchersAreTaken) {

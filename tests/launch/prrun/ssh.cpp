@@ -2,18 +2,11 @@
 // The command line of prrun --hostfile, as far as it goes without another host; tests/launch/ssh_jobs.py has the rest.
 #include "../support.hpp"
 
+using launch_test::has;
 using launch_test::Prrun;
 using launch_test::run_prrun;
 using launch_test::TempFolder;
 using launch_test::write_file;
-
-namespace {
-
-bool has(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
 
 TEST(PrrunSsh, AWorkspaceIsCopiedOrThere) {
   auto const neither = run_prrun({"--hostfile", "machines", "--", "true"});
@@ -47,7 +40,24 @@ TEST(PrrunSsh, ABadHostfileIsNamedWithItsLine) {
   EXPECT_TRUE(has(missing.error, "prdist[config.missing] ssh: the hostfile 'nowhere' cannot be read")) << missing.error;
   auto const directory = run_prrun({"--hostfile", "/tmp", "-j", "w", "--", "true"});
   EXPECT_EQ(directory.code(), 78);
-  EXPECT_TRUE(has(directory.error, "the hostfile '/tmp' cannot be read")) << directory.error;
+  EXPECT_TRUE(has(directory.error, "the hostfile '/tmp' is a folder and not a file")) << directory.error;
+}
+
+TEST(PrrunSsh, HostsThatTellEverySecondAreNotLostSooner) {
+  TempFolder folder;
+  write_file(folder / "machines", "node1\n");
+  for (std::string const seconds : {"0", "1", "2", "86401", "x"}) {
+    auto const finished = Prrun(folder, {"--hostfile", "machines", "-j", "w", "--dry_run", "--", "true"},
+                                {{"PRDIST_LOST_AFTER", seconds}})
+                              .finish();
+    EXPECT_EQ(finished.code(), 78) << seconds;
+    EXPECT_EQ(finished.error,
+              "prdist[config.invalid] PRDIST_LOST_AFTER='" + seconds + "': a number from 3 to 86400 is expected\n");
+  }
+  auto const finished =
+      Prrun(folder, {"--hostfile", "machines", "-j", "w", "--dry_run", "--", "true"}, {{"PRDIST_LOST_AFTER", "3"}})
+          .finish();
+  EXPECT_EQ(finished.code(), 0) << finished.error;
 }
 
 TEST(PrrunSsh, DryRunShowsWhoRunsWhereAndWhatIsPassedOn) {

@@ -26,7 +26,7 @@ TEST(JobStateJson, WhatIsWrittenIsRead) {
   state.nodes[0].serves = true;
   state.nodes[0].count = {3, 1, 2};
   state.nodes[0].granted = 2;
-  state.failure = {"b", 137, "trainer 1 said \"no\"\n", true};
+  state.failure = {"b", 137, "trainer 1 said \"no\"\n", true, true};
   auto const read = parse_job_state(to_text(state)).value();
   EXPECT_EQ(read.run, 3U);
   EXPECT_EQ(read.phase, JobPhase::running);

@@ -34,6 +34,37 @@ TEST(NodeShare, AnOfferHoldsAPortForEachMember) {
   EXPECT_EQ(all.size(), 6U);
 }
 
+TEST(NodeShare, AnOfferHasThePortsThatAreAskedFor) {
+  // Of all that are free, as many in a row as it takes.
+  auto job = job_of(1, 2);
+  Result<NodeOffer> offer = Error(Errc::transport_in_use, "");
+  while (!offer) {
+    auto const free = bind_free_port("127.0.0.2").value().endpoint.port;
+    job.first_port = std::min<std::uint16_t>(free, 65000);
+    offer = make_offer(job, "127.0.0.2");
+  }
+  auto const first = job.first_port;
+  auto const at = [](int port) { return Endpoint{"127.0.0.2", static_cast<std::uint16_t>(port)}; };
+  EXPECT_EQ(offer->node.servers, (std::vector{at(first)}));
+  EXPECT_EQ(offer->node.trainers, (std::vector{at(first + 1), at(first + 2)}));
+  EXPECT_EQ(offer->node.gloo, at(first + 3));
+  ASSERT_TRUE(start_listening(offer->servers.at(0)));
+  EXPECT_EQ(make_offer(job, "127.0.0.2").error().code(), Errc::transport_in_use);
+  auto const gloo = bind_free_port("127.0.0.2").value().endpoint;
+  job.first_port = 0;
+  job.gloo_port = gloo.port;
+  EXPECT_EQ(make_offer(job, "127.0.0.2").value().node.gloo, gloo);
+}
+
+TEST(NodeShare, PaddlesBarrierIsUsedAsItIsAskedFor) {
+  auto job = job_of(1, 1);
+  job.with_gloo = "2";
+  auto offer = make_offer(job, "127.0.0.1").value();
+  JobState state;
+  state.nodes = {offer.node};
+  EXPECT_EQ(share_of(state, std::move(offer), job).plan.with_gloo, "2");
+}
+
 TEST(NodeShare, IndicesGoByRankAndAllWorkOutTheSame) {
   auto first = make_offer(job_of(1, 2), "127.0.0.1").value();
   auto second = make_offer(job_of(2, 1), "127.0.0.2").value();

@@ -78,3 +78,16 @@ TEST(Outlook, MembersStartAgainWhenTheJobFormsAgain) {
   view.state.terms.reforms = false;
   EXPECT_FALSE(outlook_of(view, "a", false, 1).reforms) << "the others come and go";
 }
+
+TEST(Outlook, AStateThatIsGoneIsTheStoresFault) {
+  SessionView view;
+  view.forgotten = true;
+  auto const outlook = outlook_of(view, "a", false, 1);
+  ASSERT_TRUE(outlook.failure);
+  EXPECT_EQ(outlook.failure->code, 75);
+  EXPECT_EQ(
+      outlook.failure->what,
+      "the store has lost the state of the job, as one that is started again with empty data does: give it a data "
+      "folder that lasts, and start the job again");
+  EXPECT_TRUE(outlook.nodes_elsewhere);
+}

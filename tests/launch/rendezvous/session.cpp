@@ -283,3 +283,18 @@ TEST_F(ReFormingNodes, FormAgainWithoutTheOneThatIsLostAndWithTheOneThatComes) {
   EXPECT_FALSE(round(b)->state.failure);
   EXPECT_EQ(round(b)->state.epoch, 3U);
 }
+
+TEST_F(RunningNodes, AStoreThatLostTheStateIsToldFromOthersThatGaveThisNodeUp) {
+  keys = MemoryKeys();
+  auto const view = round(a).value();
+  EXPECT_TRUE(view.forgotten);
+  EXPECT_FALSE(view.fenced);
+  EXPECT_EQ(state(), "") << "nothing is written over it";
+  // A job that begins there meanwhile is another one.
+  auto& c = add(node("c", "10.0.0.6"), 1);
+  ASSERT_EQ(round(c)->state.phase, JobPhase::running);
+  EXPECT_TRUE(round(a)->forgotten);
+  EXPECT_TRUE(round(b)->forgotten) << "it has not looked in between";
+  EXPECT_FALSE(round(c)->forgotten);
+  EXPECT_EQ(round(c)->state.nodes.size(), 1U);
+}

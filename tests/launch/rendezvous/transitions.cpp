@@ -365,4 +365,5 @@ TEST(Transitions, AFailureThatMayPassStartsAJobThatReFormsAgain) {
   EXPECT_FALSE(again.failure);
   EXPECT_FALSE(with_failure(again, {"c", 75, "lost its server", true}).failure) << "its consequences are over";
   EXPECT_EQ(with_failure(running, {"b", 78, "bad flags", false}).failure->code, 78) << "no try mends this";
+  EXPECT_EQ(with_failure(running, {"b", 143, "Ctrl-C", false, true}).failure->code, 143) << "nobody wants another try";
 }

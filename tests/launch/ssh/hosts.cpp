@@ -53,6 +53,13 @@ TEST(SshHosts, WhatIsWrongIsNamedWithFileAndLine) {
   }
 }
 
+TEST(SshHosts, AFileThatIsNoTextIsNamedToTheEnd) {
+  using namespace std::string_literals;
+  EXPECT_EQ(wrong("\xff\xfen\0o\0"s),
+            "prdist[config.invalid] ssh: machines:1: '\xff\xfen\\x00o\\x00', '\xff\xfen\\x00o\\x00' is no host name. "
+            "Write user@host:port slots=2; user, port and slots may be missing");
+}
+
 TEST(SshHosts, AHostIsNamedOnce) {
   EXPECT_EQ(wrong("node1\n\nroot@node1 slots=2\n"),
             "prdist[config.contradiction] ssh: machines:3: 'node1' stands in line 1 already: name each host once, and "

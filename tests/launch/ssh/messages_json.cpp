@@ -55,6 +55,8 @@ TEST(SshMessages, ReadinessPlanAndEndingsArriveAsTheyWereSent) {
   EXPECT_EQ(ended.member, report.member);
   EXPECT_EQ(ended.ending, report.ending);
   EXPECT_EQ(ended.seconds, 1.5);
+  report.ending = Ending{0, SIGKILL, false, true};
+  EXPECT_EQ(ended_of(sent(ended_to_json(report))).ending, report.ending);
   report.ending.reset();
   EXPECT_FALSE(ended_of(sent(ended_to_json(report))).ending);
 }

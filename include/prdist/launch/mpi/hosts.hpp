@@ -12,9 +12,10 @@
 #include <string_view>
 #include <vector>
 
+#include <prdist/core/descriptor.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/core/text.hpp>
-#include <prdist/core/descriptor.hpp>
+#include <prdist/launch/printable.hpp>
 
 namespace prdist {
 
@@ -41,7 +42,7 @@ namespace prdist {
     bool const plain =
         !host.empty() && !host.starts_with('-') && host.find_first_of("/\\'\"$`;&|()<>[]") == std::string_view::npos;
     if (!plain) {
-      throw Error(Errc::config_invalid, file, ':', number, ": '", line,
+      throw Error(Errc::config_invalid, file, ':', number, ": '", printable(line),
                   "' begins with no host name: ", "write one host per line, for example node1 slots=2");
     }
     if (std::ranges::find(hosts, host) == hosts.end()) hosts.emplace_back(host);

@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +15,7 @@
 #include <prdist/core/environment.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/core/text.hpp>
+#include <prdist/launch/hostfile.hpp>
 #include <prdist/launch/identity.hpp>
 #include <prdist/launch/member.hpp>
 #include <prdist/launch/mpi/hosts.hpp>
@@ -64,11 +63,7 @@ namespace detail {
 }
 
 [[nodiscard]] inline std::vector<std::string> hosts_in(std::filesystem::path const& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::error_code ignored;
-  if (!stream || std::filesystem::is_directory(file, ignored))  // a folder opens, and cannot be read
-    throw Error(Errc::config_missing, "mpi: the hostfile '", file.string(), "' cannot be read: check --hostfile");
-  return parse_hostfile(file.string(), std::string(std::istreambuf_iterator<char>(stream), {}));
+  return parse_hostfile(file.string(), hostfile_text("mpi", file));
 }
 
 }  // namespace detail

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <prdist/core/descriptor.hpp>
 #include <prdist/core/endpoint.hpp>
@@ -39,8 +40,9 @@ struct SocketAddress {
   return text;
 }
 
-/// The host's first address; asks the name service when it is a name, which may take that service's time.
-[[nodiscard]] inline Result<SocketAddress> resolve(Endpoint const& endpoint) {
+/// All addresses of the host, at least one; asks the name service when it is a name, which may take that service's
+/// time.
+[[nodiscard]] inline Result<std::vector<SocketAddress>> resolve_all(Endpoint const& endpoint) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;
@@ -50,11 +52,21 @@ struct SocketAddress {
     return Error(Errc::transport_unresolved, "launcher: '", endpoint.host, "' has no address, ", ::gai_strerror(error),
                  ": check the name, or give an address");
   }
-  SocketAddress address;
-  address.size = found->ai_addrlen;
-  std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
+  std::vector<SocketAddress> addresses;
+  for (auto const* each = found; each != nullptr; each = each->ai_next) {
+    auto& address = addresses.emplace_back();
+    address.size = each->ai_addrlen;
+    std::memcpy(&address.storage, each->ai_addr, each->ai_addrlen);
+  }
   ::freeaddrinfo(found);
-  return address;
+  return addresses;
+}
+
+/// The host's first address.
+[[nodiscard]] inline Result<SocketAddress> resolve(Endpoint const& endpoint) {
+  auto const all = resolve_all(endpoint);
+  if (!all) return all.error();
+  return all->front();
 }
 
 [[nodiscard]] inline bool is_loopback(SocketAddress const& address) noexcept {

@@ -83,8 +83,9 @@ struct NodeInfo {
 struct JobFailure {
   std::string node;  ///< the name of the node it happened on
   int code = 0;
-  std::string what;     ///< a sentence
-  bool victim = false;  ///< a failure that another one caused: it makes room for its cause
+  std::string what;      ///< a sentence
+  bool victim = false;   ///< a failure that another one caused: it makes room for its cause
+  bool stopped = false;  ///< somebody asked a launcher to end the job: it does not form again
 };
 
 struct JobState {

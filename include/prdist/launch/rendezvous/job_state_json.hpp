@@ -90,8 +90,8 @@ inline constexpr int job_state_format = 2;
   }
   json::value failure = nullptr;
   if (state.failure) {
-    auto const& [node, code, what, victim] = *state.failure;
-    failure = json::object{{"node", node}, {"code", code}, {"what", what}, {"victim", victim}};
+    auto const& [node, code, what, victim, stopped] = *state.failure;
+    failure = json::object{{"node", node}, {"code", code}, {"what", what}, {"victim", victim}, {"stopped", stopped}};
   }
   return json::serialize(json::object{{"format", detail::job_state_format},
                                       {"run", state.run},
@@ -134,7 +134,8 @@ inline constexpr int job_state_format = 2;
     for (auto const& node : value.at("nodes").as_array()) state.nodes.push_back(detail::node_in(node));
     if (auto const& failure = value.at("failure"); !failure.is_null()) {
       state.failure = {std::string(failure.at("node").as_string()), failure.at("code").to_number<int>(),
-                       std::string(failure.at("what").as_string()), failure.at("victim").as_bool()};
+                       std::string(failure.at("what").as_string()), failure.at("victim").as_bool(),
+                       failure.as_object().contains("stopped") && failure.at("stopped").as_bool()};
     }
     return state;
   } catch (std::exception const& error) {

@@ -25,21 +25,24 @@ struct NodeOffer {
   std::vector<BoundPort> others;  ///< of trainers and gloo
 };
 
-/// Binds a free port of `host` for each member, and names the node by six letters. Servers that take their sockets over
-/// listen from here on: trainers of other nodes may start before them.
+/// Binds a port of `host` for each member and gloo, those that are asked for or any that is free, and names the node by
+/// six letters. Servers that take their sockets over listen from here on: trainers of other nodes may start before
+/// them. transport.in_use for a port that somebody has.
 [[nodiscard]] inline Result<NodeOffer> make_offer(LocalJob const& job, std::string_view host) {
   NodeOffer offer;
   bool const listening = job.hand_over_sockets && names_listen_fd(job.program);
   offer.node.name = random_pod_name();
   offer.node.host = host;
-  for (std::size_t i = 0; i < job.servers + job.trainers + 1; ++i) {
-    auto port = bind_free_port(host);
+  auto const members = job.servers + job.trainers;
+  for (std::size_t i = 0; i < members + 1; ++i) {
+    auto const number = asked_port(job, i, members);
+    auto port = number == 0 ? bind_free_port(host) : bind_endpoint({std::string(host), number});
     if (!port) return port.error();
     bool const server = i < job.servers;
     if (server && listening) {
       if (auto const started = start_listening(*port); !started) return started.error();
     }
-    bool const trainer = !server && i < job.servers + job.trainers;
+    bool const trainer = !server && i < members;
     if (server) offer.node.servers.push_back(port->endpoint);
     if (trainer) offer.node.trainers.push_back(port->endpoint);
     if (!server && !trainer) offer.node.gloo = port->endpoint;
@@ -57,6 +60,7 @@ struct NodeOffer {
   plan.log_dir = job.log_dir;
   plan.mode = job.mode;
   plan.cards = job.cards;
+  plan.with_gloo = job.with_gloo;
   plan.nodes = static_cast<std::size_t>(std::ranges::count_if(state.nodes, takes_part));
   plan.least_nodes = state.terms.least;
   plan.most_nodes = state.terms.most;

@@ -15,6 +15,11 @@
 
 namespace prdist {
 
+/// The end of who finds the state of its job gone.
+inline constexpr std::string_view lost_state =
+    "the store has lost the state of the job, as one that is started again with empty data does: give it a data folder "
+    "that lasts, and start the job again";
+
 struct Outlook {
   bool trainers_elsewhere = false;  ///< servers here are still needed
   bool nodes_elsewhere = false;     ///< the end of the job is not known yet
@@ -27,6 +32,11 @@ struct Outlook {
 [[nodiscard]] inline Outlook outlook_of(SessionView const& view, std::string_view me, bool keeps_store,
                                         std::uint64_t epoch) {
   Outlook outlook;
+  if (view.forgotten) {
+    outlook.nodes_elsewhere = true;
+    outlook.failure = JobFailure{"", 75, std::string(lost_state), false};
+    return outlook;
+  }
   for (auto const& node : view.state.nodes) {
     if (node.name == me) continue;
     bool const busy = node.phase == NodePhase::joined;

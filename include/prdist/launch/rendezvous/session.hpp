@@ -31,8 +31,9 @@ struct SessionOptions {
 struct SessionView {
   JobState state;
   AliveNodes alive;
-  bool member = false;  ///< this node is in that state
-  bool fenced = false;  ///< it was, and the others have given it up or begun another run
+  bool member = false;     ///< this node is in that state
+  bool fenced = false;     ///< it was, and the others have given it up or begun another run
+  bool forgotten = false;  ///< the store has lost the state that this node was in
 };
 
 class NodeSession {
@@ -138,7 +139,7 @@ class NodeSession {
     auto const entries = store_.list(root_);
     if (!entries) return entries.error();
     SessionView view;
-    version_ = 0;
+    auto const seen = std::exchange(version_, 0);
     text_.clear();
     for (auto const& entry : *entries) {
       auto const name = std::string_view(entry.key).substr(root_.size());
@@ -150,6 +151,10 @@ class NodeSession {
       version_ = entry.version;
       text_ = entry.value;
     }
+    // Nobody deletes the state, and versions only grow. What is written there since is another job's.
+    forgotten_ = forgotten_ || (run_ != 0 && version_ < seen);
+    view.forgotten = forgotten_;
+    if (forgotten_) return view;
     auto const* const self = find_node(view.state, me_.name);
     view.member = self != nullptr && (run_ == 0 || run_ == view.state.run);
     if (view.member) run_ = view.state.run;
@@ -182,7 +187,7 @@ class NodeSession {
 
   /// The state as this node would have it; nothing when it is not this node's to change.
   [[nodiscard]] Result<std::optional<JobState>> wish(SessionView const& view, bool quiet, bool short_too_long) const {
-    if (view.fenced) return std::optional<JobState>();
+    if (view.fenced || view.forgotten) return std::optional<JobState>();
     if (leaving_ && view.state.phase == JobPhase::forming) return std::optional(without(view.state, me_.name));
     if (!view.member) {
       if (leaving_ || !joining_) return std::optional<JobState>();
@@ -243,6 +248,7 @@ class NodeSession {
   bool joining_ = true;
   bool told_ = true;
   bool leaving_ = false;
+  bool forgotten_ = false;
 };
 
 }  // namespace prdist

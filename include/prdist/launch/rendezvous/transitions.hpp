@@ -236,9 +236,10 @@ inline void place_servers(std::vector<NodeInfo>& by_rank, JobTerms const& terms)
 }
 
 /// A failure is told once; one that is a consequence makes room for its cause. A job that re-forms does so instead,
-/// when another try may help and is left.
+/// when another try may help and is left, unless somebody has asked it to end.
 [[nodiscard]] inline JobState with_failure(JobState state, JobFailure failure) {
-  if (!state.failure && may_try_again(failure.code) && detail::can_reform(state)) {
+  bool const another_try = !failure.stopped && may_try_again(failure.code);
+  if (!state.failure && another_try && detail::can_reform(state)) {
     return detail::reformed(std::move(state), failure.what, true);
   }
   if (state.phase != JobPhase::running) return state;

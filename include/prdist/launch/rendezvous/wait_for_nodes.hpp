@@ -13,6 +13,7 @@
 #include <prdist/core/error.hpp>
 #include <prdist/core/text.hpp>
 #include <prdist/launch/rendezvous/job_state.hpp>
+#include <prdist/launch/rendezvous/outlook.hpp>
 #include <prdist/launch/rendezvous/session.hpp>
 #include <prdist/launch/rendezvous/trainer_count.hpp>
 #include <prdist/launch/rendezvous/transitions.hpp>
@@ -65,6 +66,7 @@ struct NodeWatch {
     auto view = session.round(watch.now());
     if (!view && exit_code(view.error().code()) != exit_code(Errc::job_deadline)) return view.error();
     if (view && view->member && view->state.phase == JobPhase::running) return view;
+    if (view && view->forgotten) return Error(Errc::job_peer_lost, "launcher: ", lost_state);
     if (view && view->fenced) {
       return Error(Errc::job_peer_lost,
                    "launcher: the other nodes have begun without this one, which was not heard in ",
@@ -76,8 +78,8 @@ struct NodeWatch {
     if (state != said) watch.say(concat("Waiting peer start... ", state));
     said = std::move(state);
     if (watch.now() + pause >= deadline) {
-      return Error(Errc::job_deadline, "launcher: not all nodes were there within ", patience.count() / 1000, " s, ",
-                   said,
+      return Error(Errc::job_deadline, "launcher: not all nodes were there within ",
+                   std::chrono::ceil<std::chrono::seconds>(patience).count(), " s, ", said,
                    ": start the others with the same --master, --nnodes and --job_id, or wait longer with --wait");
     }
     if (!watch.pause(pause)) return Error(Errc::job_state, "launcher: stopped while waiting for nodes, ", said);

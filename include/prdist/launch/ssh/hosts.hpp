@@ -11,6 +11,7 @@
 
 #include <prdist/core/error.hpp>
 #include <prdist/core/text.hpp>
+#include <prdist/launch/printable.hpp>
 
 namespace prdist {
 
@@ -100,7 +101,7 @@ template <class Wrong>
     if (begin == std::string_view::npos) continue;
     line = line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
     auto const wrong = [&](std::string_view what) {
-      return Error(Errc::config_invalid, "ssh: ", file, ':', number, ": '", line, "', ", what,
+      return Error(Errc::config_invalid, "ssh: ", file, ':', number, ": '", printable(line), "', ", printable(what),
                    ". Write user@host:port slots=2; user, port and slots may be missing");
     };
     auto host = detail::ssh_host_of(line, wrong);

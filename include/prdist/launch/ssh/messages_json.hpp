@@ -8,7 +8,7 @@
 //   agent     {"say":"running","pids":[..]}, {"say":"line","text":T}, {"say":"progress","trainer":N,"line":L},
 //             {"say":"ended", ...} for each member, {"say":"over","code":C,"cause":T} last, with a cause when the agent
 //             was ended by others; {"say":"error","code":C,"text":T} instead
-//   launcher  {"say":"stop"}, {"say":"kill"}; both say {"say":"alive"} now and then
+//   launcher  {"say":"stop"}, {"say":"kill"}; both say {"say":"alive"} every second
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -234,6 +234,7 @@ template <class Values>
           {"code", ending.code},
           {"signal", ending.signal},
           {"core", ending.core_dumped},
+          {"memory", ending.out_of_memory},
           {"seconds", report.seconds},
           {"stopped", report.stopped}};
 }
@@ -243,8 +244,8 @@ template <class Values>
   MemberReport report;
   report.member = detail::member_of(text_field(message, "member"));
   if (flag_field(message, "gone")) {
-    report.ending =
-        Ending{number_field<int>(message, "code"), number_field<int>(message, "signal"), flag_field(message, "core")};
+    report.ending = Ending{number_field<int>(message, "code"), number_field<int>(message, "signal"),
+                           flag_field(message, "core"), flag_field(message, "memory")};
   }
   report.seconds = number_field<double>(message, "seconds");
   report.stopped = flag_field(message, "stopped");
