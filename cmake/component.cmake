@@ -2,7 +2,7 @@
 #
 # One header-only component with an export file of its own, so that a package built without it simply lacks
 # prdist-NAME.cmake.
-#   HEADERS   public headers; each is compiled alone by the target all_verify_interface_header_sets
+#   HEADERS   public headers; each is compiled alone by the target headers_stand_alone
 #   IMPL      .ipp files and src.hpp: installed, but not meant to stand alone
 #   LINK      what users of the component link, other components as prdist::OTHER
 #   FIND      one string per find_package() call; the installed package repeats them
@@ -33,9 +33,7 @@ function(prdist_component name)
     FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${arg_HEADERS}
     FILE_SET impl TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${arg_IMPL})
   target_link_libraries(prdist_${name} INTERFACE ${arg_LINK})
-  set_target_properties(prdist_${name} PROPERTIES
-    EXPORT_NAME ${name}
-    INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
+  set_target_properties(prdist_${name} PROPERTIES EXPORT_NAME ${name})
 
   set(needs ${arg_LINK})
   list(FILTER needs INCLUDE REGEX "^prdist::")

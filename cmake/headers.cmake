@@ -23,6 +23,7 @@ prdist_component(prdist
     include/prdist/checkpoint/pending.hpp
     include/prdist/checkpoint/row_weights.hpp
     include/prdist/checkpoint/shard_blocks.hpp
+    include/prdist/checkpoint/temporary.hpp
     include/prdist/checkpoint/text_writer.hpp
     include/prdist/checkpoint/to_paddle.hpp
     include/prdist/checkpoint/v2_tables.hpp
@@ -34,10 +35,12 @@ prdist_component(prdist
     include/prdist/concepts/transport.hpp
     include/prdist/core/decl.hpp
     include/prdist/core/descriptor.hpp
+    include/prdist/core/diverged.hpp
     include/prdist/core/elastic.hpp
     include/prdist/core/endpoint.hpp
     include/prdist/core/environment.hpp
     include/prdist/core/error.hpp
+    include/prdist/core/escaped.hpp
     include/prdist/core/hash.hpp
     include/prdist/core/histogram.hpp
     include/prdist/core/host_list.hpp
@@ -45,8 +48,10 @@ prdist_component(prdist
     include/prdist/core/memory_limit.hpp
     include/prdist/core/nics.hpp
     include/prdist/core/port_layout.hpp
+    include/prdist/core/regular_file.hpp
     include/prdist/core/runtime.hpp
     include/prdist/core/stop_signal.hpp
+    include/prdist/core/suggest.hpp
     include/prdist/core/text.hpp
     include/prdist/core/types.hpp
     include/prdist/data.hpp
@@ -80,6 +85,7 @@ prdist_component(prdist
     include/prdist/fleet/options.hpp
     include/prdist/fleet/roles.hpp
     include/prdist/fleet/run_main.hpp
+    include/prdist/fleet/shared_failure.hpp
     include/prdist/fleet/split_step.hpp
     include/prdist/fleet/standalone_server.hpp
     include/prdist/fleet/trainer_lane.hpp
@@ -133,10 +139,12 @@ prdist_component(prdist
     include/prdist/table/dense_table.hpp
     include/prdist/table/entry.hpp
     include/prdist/table/eviction.hpp
+    include/prdist/table/finite.hpp
     include/prdist/table/gathering.hpp
     include/prdist/table/half.hpp
     include/prdist/table/initializer.hpp
     include/prdist/table/marked_row.hpp
+    include/prdist/table/page_size.hpp
     include/prdist/table/placement.hpp
     include/prdist/table/removed_keys.hpp
     include/prdist/table/row_block.hpp
@@ -213,12 +221,15 @@ prdist_component(launch
     include/prdist/launch/configuration.hpp
     include/prdist/launch/connections.hpp
     include/prdist/launch/console.hpp
+    include/prdist/launch/copy_folder.hpp
     include/prdist/launch/daemon.hpp
     include/prdist/launch/descendants.hpp
+    include/prdist/launch/early_servers.hpp
     include/prdist/launch/ending.hpp
     include/prdist/launch/environment.hpp
     include/prdist/launch/guard.hpp
     include/prdist/launch/health.hpp
+    include/prdist/launch/hostfile.hpp
     include/prdist/launch/identity.hpp
     include/prdist/launch/k8s/job_state.hpp
     include/prdist/launch/k8s/job_state_json.hpp
@@ -254,6 +265,7 @@ prdist_component(launch
     include/prdist/launch/rendezvous/keeper.hpp
     include/prdist/launch/rendezvous/master.hpp
     include/prdist/launch/rendezvous/memory_store.hpp
+    include/prdist/launch/rendezvous/node_outcomes.hpp
     include/prdist/launch/rendezvous/node_share.hpp
     include/prdist/launch/rendezvous/outlook.hpp
     include/prdist/launch/rendezvous/session.hpp
@@ -264,6 +276,9 @@ prdist_component(launch
     include/prdist/launch/report.hpp
     include/prdist/launch/report_json.hpp
     include/prdist/launch/rules.hpp
+    include/prdist/launch/secret_names.hpp
+    include/prdist/launch/shown_command_line.hpp
+    include/prdist/launch/signal_echo.hpp
     include/prdist/launch/signals.hpp
     include/prdist/launch/ssh/command.hpp
     include/prdist/launch/ssh/hosts.hpp
@@ -274,7 +289,9 @@ prdist_component(launch
     include/prdist/launch/ssh/tar.hpp
     include/prdist/launch/summary.hpp
     include/prdist/launch/supervisor.hpp
+    include/prdist/launch/sweeper.hpp
     include/prdist/launch/termination_log.hpp
+    include/prdist/launch/tries.hpp
     include/prdist/launch/view.hpp
     include/prdist/launch/workspace.hpp
   LINK prdist::prdist)
@@ -283,6 +300,7 @@ prdist_component(launch
 prdist_component(nn
   HEADERS
     include/prdist/nn.hpp
+    include/prdist/nn/check_gradients.hpp
     include/prdist/nn/check_step.hpp
     include/prdist/nn/ctr_dnn.hpp
     include/prdist/nn/deep_fm.hpp

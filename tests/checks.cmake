@@ -1,6 +1,5 @@
 # Rules that are scripts, and the whole package as a user meets it. They hold for the tree, not for one build, so the
 # sanitizer presets leave them out.
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 # prdist_check(NAME TIMEOUT script [arguments ...]): a Python script of tests/ as a test; exit code 77 is "skipped".
 function(prdist_check name timeout script)
@@ -10,13 +9,6 @@ endfunction()
 
 prdist_check(checks.layers 60 layers.py)
 prdist_check(checks.layers_selftest 60 layers_selftest.py)
-
-# Every header compiles alone.
-if(CMAKE_VERIFY_INTERFACE_HEADER_SETS)
-  add_test(NAME checks.headers_stand_alone
-    COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target all_verify_interface_header_sets --parallel 2)
-  set_tests_properties(checks.headers_stand_alone PROPERTIES LABELS checks TIMEOUT 1200 PROCESSORS 2)
-endif()
 
 # All headers in two translation units of one program: a definition that is not inline, or a header that depends on
 # who stands before it, does not link or does not compile. The second unit takes them in reverse order.
@@ -35,6 +27,22 @@ target_link_libraries(test_odr PRIVATE ${components})
 target_compile_options(test_odr PRIVATE -O0) # quicker, and nothing is inlined away
 add_test(NAME checks.odr COMMAND test_odr)
 set_tests_properties(checks.odr PROPERTIES LABELS checks TIMEOUT 30)
+
+# Every header compiles alone. The bodies in .ipp files do too: prdist::compiled has a unit of each.
+set(units "")
+foreach(line IN LISTS headers)
+  string(REGEX REPLACE "^#include <(.*)\\.hpp>$" "\\1" name "${line}")
+  set(unit ${CMAKE_CURRENT_BINARY_DIR}/alone/${name}.cpp)
+  file(CONFIGURE OUTPUT ${unit} CONTENT "${line}\n" @ONLY)
+  list(APPEND units ${unit})
+endforeach()
+add_library(headers_stand_alone OBJECT EXCLUDE_FROM_ALL ${units})
+target_link_libraries(headers_stand_alone PRIVATE ${components})
+target_compile_definitions(headers_stand_alone PRIVATE PRDIST_SEPARATE_COMPILATION)
+target_compile_options(headers_stand_alone PRIVATE -O0 -g0)
+add_test(NAME checks.headers_stand_alone
+  COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target headers_stand_alone --parallel 2)
+set_tests_properties(checks.headers_stand_alone PROPERTIES LABELS "checks;headers" TIMEOUT 1200 PROCESSORS 2)
 
 # What the compiler is called with for a file of ours, for the scripts that call it themselves.
 # The system's own folder is left out, as CMake does: named again, it upsets the order of the standard headers.
@@ -56,6 +64,7 @@ foreach(case IN ITEMS
     fleet_with_foreign_value
     fleet_with_two_strategies
     fleet_without_hub
+    parts_without_sync
     strategy_without_step
     transport_without_connect)
   prdist_check(compile_fail.${case} 120 compile_fail/run.py
@@ -73,6 +82,21 @@ if(TARGET prgen)
   prdist_check(generators.paddlecloud 60 generators/scripts.py paddlecloud $<TARGET_FILE:prgen> ${work}/paddlecloud)
   prdist_check(generators.local 120 generators/scripts.py local $<TARGET_FILE:prgen> ${work}/local $<TARGET_FILE:prrun>)
   prdist_check(generators.cluster 300 generators/cluster.py $<TARGET_FILE:prgen> ${golden})
+endif()
+
+if(TARGET prdist::cuda)
+  # By nvcc, for the GPU. Without one, the program shows what a user is told, and skips the suite.
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 80 90)
+  endif()
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    prdist_test(cuda SOURCES device/cuda_compiles.cu device/cuda_from_cpp.cpp LINK prdist::cuda)
+  else()
+    message(STATUS "prdist: test_cuda is left out, nvcc was not found")
+  endif()
 endif()
 
 # The package as others take it.

@@ -11,6 +11,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = HERE.parent.parent / "test_package/program.cpp"
+COMPONENTS = HERE / "components.cpp"
 
 
 def run(*command, fails=False):
@@ -31,12 +32,14 @@ def main(cmake, build, compiler, components):
 
     configure = [cmake, "-G", "Ninja", "-S", HERE, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={compiler}",
                  f"-DCONSUMER_PROGRAM={PROGRAM}"]
-    for number, wanted in enumerate(["prdist", components.replace(",", ";")], 1):
-        folder = work / f"build{number}"
-        run(*configure, "-B", folder, f"-DCONSUMER_COMPONENTS={wanted}", "-DCONSUMER_OPTIONAL=nccl")
+    for wanted, program, says in [("prdist", PROGRAM, "row 7 is -2 -4"),
+                                  (components.replace(",", ";"), COMPONENTS, "and its components")]:
+        folder = work / program.stem
+        run(*configure, "-B", folder, f"-DCONSUMER_COMPONENTS={wanted}", "-DCONSUMER_OPTIONAL=nccl",
+            f"-DCONSUMER_PROGRAM={program}")
         run(cmake, "--build", folder)
         said = run(folder / "consumer")
-        assert "row 7 is -2 -4" in said, said
+        assert says in said, said
 
     said = run(*configure, "-B", work / "absent", "-DCONSUMER_COMPONENTS=prdist;teleport", fails=True)
     assert "this prdist was installed without 'teleport'; it has prdist" in said, said
