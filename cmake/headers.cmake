@@ -110,6 +110,7 @@ prdist_component(prdist
     include/prdist/server/background.hpp
     include/prdist/server/block_queue.hpp
     include/prdist/server/catalog.hpp
+    include/prdist/server/chore_turns.hpp
     include/prdist/server/clocks.hpp
     include/prdist/server/cut_call.hpp
     include/prdist/server/duties.hpp

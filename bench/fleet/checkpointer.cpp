@@ -97,8 +97,12 @@ void run() {
 
     auto const batches = some_batches(64);
     std::size_t turn = 0;
-    auto const step = [&] { (void)optimizer.minimize(model, batches[turn++ % batches.size()]); };
-    constexpr std::size_t steps = 50;
+    // As train() steps: the next batch's rows are asked for while this one is computed.
+    auto const step = [&] {
+      auto const& batch = batches[turn++ % batches.size()];
+      (void)optimizer.minimize(model, batch, 0, &batches[turn % batches.size()]);
+    };
+    constexpr std::size_t steps = 150;
     auto const undisturbed = [&] {
       auto const start = ankerl::nanobench::Clock::now();
       for (std::size_t i = 0; i < steps; ++i) step();

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <prdist/server/chore_turns.hpp>
 #include <prdist/table/placement.hpp>
 #include <prdist/table/shard_group.hpp>
 
@@ -25,8 +26,8 @@ class Lane {
  public:
   using Task = std::function<void(ShardGroup&)>;
 
-  /// Some tens of microseconds: what a pull waits for at most, besides its own work.
-  static constexpr std::size_t rows_per_slice = 512;
+  /// Less than 100 microseconds: what a pull waits for at most, besides its own work.
+  static constexpr std::size_t rows_per_slice = 256;
 
   enum class Slice : std::uint8_t {
     done,
@@ -98,30 +99,28 @@ class Lane {
  private:
   /// A long queue must not put a chore off for ever, nor a chore a task for long.
   static constexpr std::size_t tasks_per_slice = 8;
-  using Clock = std::chrono::steady_clock;
+  using Clock = ChoreTurns::Clock;
   /// How soon a chore is asked again that waits for a disk.
   static constexpr std::chrono::milliseconds while_waiting{1};
-  /// Beside requests a chore gets a slice this often, some percent of the thread: training would feel more.
-  static constexpr std::chrono::microseconds beside_requests{500};
-  /// Requests are taken to go on for as long as a trainer may compute between two of them.
-  static constexpr std::chrono::seconds requests_last{1};
 
   void run() {
     std::vector<Task> work;
     auto last = Slice::done;
+    looked_ = Clock::now();
     for (;;) {
       {
         std::unique_lock lock(mutex_);
         auto const has_work = [&] { return ending_ || !queue_.empty(); };
         if (last == Slice::waits) {
-          auto const now = Clock::now();
-          changed_.wait_until(lock, next_slice_ > now ? next_slice_ : now + while_waiting, has_work);
+          auto const next = turns_.due(looked_) ? looked_ + while_waiting : turns_.wake_up(looked_);
+          changed_.wait_until(lock, next, has_work);
         } else if (last == Slice::done && chores_.empty()) {
           changed_.wait(lock, has_work);
         }
         if (ending_ && queue_.empty()) return;
         std::swap(work, queue_);
       }
+      turns_.slept(look());
       for (std::size_t i = 0; i < work.size(); ++i) {
         work[i](group_);
         if (i % tasks_per_slice == tasks_per_slice - 1) advance();
@@ -133,23 +132,29 @@ class Lane {
 
   /// One slice of the oldest chore, and of the one that never ends: room for the pushes to come.
   Slice advance() {
-    auto const now = Clock::now();
-    if (requested_.exchange(false)) requests_until_ = now + requests_last;
+    auto const served = look();
+    if (requested_.exchange(false)) turns_.requested(looked_);
+    turns_.served(served);
     bool const short_of_room = group_.advance_eviction(rows_per_slice);
     if (chores_.empty()) return short_of_room ? Slice::more : Slice::done;
-    if (now < next_slice_) return short_of_room ? Slice::more : Slice::waits;
+    if (!turns_.due(looked_)) return short_of_room ? Slice::more : Slice::waits;
     auto const slice = chores_.front().slice(group_);
+    turns_.worked(look());
     if (slice == Slice::done) chores_.pop_front();
-    if (slice != Slice::more || now >= requests_until_) return slice;
-    next_slice_ = now + beside_requests;
-    return Slice::waits;
+    return slice == Slice::more && !turns_.due(looked_) ? Slice::waits : slice;
+  }
+
+  /// The time since the last look.
+  Clock::duration look() {
+    auto const now = Clock::now();
+    return now - std::exchange(looked_, now);
   }
 
   ShardGroup group_;
   // Used by the lane's thread alone.
   std::deque<Chore> chores_;
-  Clock::time_point requests_until_{};
-  Clock::time_point next_slice_{};
+  ChoreTurns turns_;
+  Clock::time_point looked_{};
 
   std::atomic<bool> requested_ = false;
   std::mutex mutex_;
