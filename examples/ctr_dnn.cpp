@@ -356,7 +356,7 @@ int last_checkpoint(Save&& save) {
     save();
     return 0;
   } catch (Error const& error) {
-    if (error.code() != Errc::checkpoint_file) throw;
+    if (error.code() == Errc::job_stopped) throw;
     log(Level::error, error.what(), "; the job evaluates and exports all the same, and ends with ",
         exit_code(error.code()));
     return exit_code(error.code());

@@ -17,6 +17,13 @@ TEST(Error, EveryCodeHasItsOwnAreaAndCause) {
   }
 }
 
+TEST(Error, NumbersOfOtherProcessesAreCodes) {
+  EXPECT_EQ(errc_of(static_cast<std::uint64_t>(Errc::data_line)), Errc::data_line);
+  EXPECT_EQ(errc_of(static_cast<std::uint64_t>(last_errc)), last_errc);
+  EXPECT_EQ(errc_of(static_cast<std::uint64_t>(last_errc) + 1), Errc::internal);
+  EXPECT_EQ(errc_of(~std::uint64_t{0}), Errc::internal);
+}
+
 TEST(Error, TextCanBeSearchedByAreaAndCause) {
   Error const error(Errc::transport_refused, "worker 2 -> server 0 at 10.0.0.4:7164: ", "connection refused after ", 3,
                     " tries");

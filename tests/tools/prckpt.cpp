@@ -158,7 +158,8 @@ TEST(Prckpt, HelpHasExamplesFirstAndWrongUsageEndsWith64) {
   EXPECT_EQ(help.code, 0);
   EXPECT_LT(help.text.find("  prckpt list ckpt "), help.text.find("Usage:"));
   EXPECT_EQ(prckpt("--version").text, std::string(version) + '\n');
-  for (auto const* const wrong : {"", "list", "show x --key -5", "paint x", "from-paddle a b --shards 4"}) {
+  for (auto const* const wrong :
+       {"", "list", "show x --key -5", "paint x", "from-paddle a b --shards 4", "to-paddle a b --shards 0"}) {
     EXPECT_EQ(prckpt(wrong).code, 64) << wrong;
   }
   expect(prckpt("lst ckpt"), 64, "'lst' is no command of prckpt: did you mean 'prckpt list'?\n");

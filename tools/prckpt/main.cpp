@@ -57,6 +57,12 @@ int main(int argc, char** argv) {
         return parse_number(text, number) ? std::string() : "'" + text + "' is not a whole number";
       },
       "", "whole number");
+  CLI::Validator const positive(
+      [](std::string const& text) {
+        std::uint64_t number = 0;
+        return parse_number(text, number) && number > 0 ? std::string() : "'" + text + "' is not a number from 1 on";
+      },
+      "", "number from 1 on");
   CLI::App app(examples, "prckpt");
   app.set_version_flag("--version", std::string(version));
   app.require_subcommand(1);
@@ -66,7 +72,7 @@ int main(int argc, char** argv) {
     if (to != nullptr) command.add_option(to, s.to, what)->required();
   };
   auto const network = [&](CLI::App& command) {
-    command.add_option("--hidden", s.hidden, "Sizes of the hidden layers of a CTR-DNN; 400 400 400")->check(whole);
+    command.add_option("--hidden", s.hidden, "Sizes of the hidden layers of a CTR-DNN; 400 400 400")->check(positive);
     command.add_option("--slots", s.slots, "Its slots")->check(whole)->capture_default_str();
     command.add_option("--dense-features", s.dense_features, "Its dense features")->check(whole)->capture_default_str();
     command.add_option("--layers", s.layers, "Paddle's names of its layers, in their order; fc0 fc1 ... fc_out");
@@ -102,7 +108,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   from_command->add_option("--table", s.tables,
                            "Name of the sparse table here, NAME or NAME=NUMBER there; embedding=0");
-  from_command->add_option("--dim", s.dim, "1 + embedx_dim; told by the files when it is not given")->check(whole);
+  from_command->add_option("--dim", s.dim, "1 + embedx_dim; told by the files when it is not given")->check(positive);
   from_command->add_option("--dense-table", s.dense_table, "Number of the dense table; behind the sparse ones")
       ->check(whole);
   from_command->add_flag("--no-dense", s.no_dense, "Sparse tables alone");
@@ -122,9 +128,9 @@ int main(int argc, char** argv) {
       app.add_subcommand("to-paddle", "A checkpoint as tables for fleet.load_model and init_server");
   places(*to_command, "PASS", "OUT", "Folder for 000, 001 ...; must not be there");
   to_command->add_option("--shards", s.shards, "shard_num of the job that will load it")
-      ->check(whole)
+      ->check(positive)
       ->capture_default_str();
-  to_command->add_option("--servers", s.servers, "Its servers")->check(whole)->capture_default_str();
+  to_command->add_option("--servers", s.servers, "Its servers")->check(positive)->capture_default_str();
   auto* const to_rule = to_command->add_option("--rule", s.rule, "Its sparse rule, when its state is to start anew");
   to_command->add_option("--dense-optimizer", s.dense_optimizer, "Its dense optimizer; adam")
       ->check(CLI::IsMember({"adam", "sgd"}));

@@ -95,6 +95,11 @@ inline constexpr Errc last_errc = Errc::job_diverged;
   return "internal.error";
 }
 
+/// The code that another process meant by this number; `internal` for one of a newer version.
+[[nodiscard]] constexpr Errc errc_of(std::uint64_t number) noexcept {
+  return number <= static_cast<std::uint64_t>(last_errc) ? static_cast<Errc>(number) : Errc::internal;
+}
+
 /// The process exit code that the launch contract gives to a failure of this kind: 78 for what a restart cannot
 /// mend (configuration, input, a training that has diverged), 75 for what it can (a lost peer, a passed deadline), 143
 /// for being asked to stop.

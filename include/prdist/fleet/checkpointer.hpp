@@ -94,7 +94,7 @@ class Checkpointer {
   void finish(WorkerState const& state);
 
   /// A checkpoint of everything as it is now: all workers call it at the end of training, and one of them writes.
-  /// @throws Error checkpoint.file, in all of them, when it could not be written; the job may go on then
+  /// @throws Error, in all of them, when it could not be written, with the code of why; the job may go on then
   void save(WorkerState const& state);
 
   /// Whether one is still on its way to the disk.

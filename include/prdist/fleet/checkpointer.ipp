@@ -58,9 +58,7 @@ inline constexpr std::size_t most_names = std::size_t{8} << 20;
               ": bring it back to where all workers see it, or load the weights alone with Fleet::load()");
 }
 
-[[nodiscard]] inline Error last_not_written(std::string_view why) {
-  return {Errc::checkpoint_file, "the last checkpoint was not written: ", why};
-}
+inline constexpr std::string_view last_not_written = "the last checkpoint was not written";
 
 }  // namespace detail
 
@@ -240,31 +238,28 @@ PRDIST_DECL Next Checkpointer::meet(WorkerState const& state) {
     try {
       start_writing(texts);
     } catch (Error const& error) {
-      failed = error.what();
+      failed = detail::failure_text(error);
     }
   }
   // Nobody goes on before the servers have marked the moment.
   failed = client_.meet(concat(name, " is marked"), failed, true)[writer];
   client_.cut_wish().met(wanted.number);
   met_at_ = step_;
-  if (!failed.empty()) {
-    if (stop) throw detail::last_not_written(failed);
-    log(Level::error, name, " was not written, the ones before are as they were: ", failed);
-    return Next::train;
+  if (stop) detail::throw_failure_in(failed, detail::last_not_written);
+  if (auto const why = detail::failure_in(failed, concat(name, " was not written, the ones before are as they were"))) {
+    log(Level::error, why->what());
   }
   if (!stop) return Next::train;
   // All stay until it is on the disk: a launcher that sees the first one go ends the others.
-  std::optional<Error> lost;
   if (writer == own) {
     try {
       wait();
     } catch (Error const& error) {
-      lost = error;
+      failed = detail::failure_text(error);
     }
   }
-  auto const why = client_.meet(concat(name, " is written"), lost ? lost->what() : "", true)[writer];
-  if (lost) throw *lost;
-  if (!why.empty()) throw detail::last_not_written(why);
+  failed = client_.meet(concat(name, " is written"), failed, true)[writer];
+  detail::throw_failure_in(failed, detail::last_not_written);
   has_stopped_ = true;
   client_.cut_wish().stopped();
   log(Level::info, "worker ", own, " stops at step ", step_, ", after a last checkpoint: resume() goes on from there");
@@ -352,12 +347,12 @@ PRDIST_DECL void Checkpointer::save(WorkerState const& state) {
       start_writing(texts);
       wait();
     } catch (Error const& error) {
-      failed = error.what();
+      failed = detail::failure_text(error);
     }
   }
   // A failure is everybody's, and all may go on: what was trained is still on the servers.
   failed = client_.meet("the last checkpoint is written", failed)[writer];
-  if (!failed.empty()) throw detail::last_not_written(failed);
+  detail::throw_failure_in(failed, detail::last_not_written);
 }
 
 PRDIST_DECL void load_checkpoint(Client& client, std::string const& path) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,15 +20,19 @@ inline constexpr std::string_view failure_word = "failed ";
   return concat(failure_word, static_cast<unsigned>(error.code()), '\n', error.message());
 }
 
-/// Throws what `text` tells when it is such a one, with `who` before it; a code of a newer version is `internal`.
-inline void throw_failure_in(std::string_view text, std::string_view who) {
-  if (!text.starts_with(failure_word)) return;
+/// What `text` tells when it is such a one, with `who` before it; a code of a newer version is `internal`.
+[[nodiscard]] inline std::optional<Error> failure_in(std::string_view text, std::string_view who) {
+  if (!text.starts_with(failure_word)) return std::nullopt;
   text.remove_prefix(failure_word.size());
   auto const line = std::min(text.find('\n'), text.size());
-  std::uint16_t number = 0;
-  bool const known = parse_number(text.substr(0, line), number) && number <= static_cast<std::uint16_t>(last_errc);
+  std::uint64_t number = 0;
+  auto const code = parse_number(text.substr(0, line), number) ? errc_of(number) : Errc::internal;
   text.remove_prefix(std::min(line + 1, text.size()));
-  throw Error(known ? static_cast<Errc>(number) : Errc::internal, who, ": ", text);
+  return Error(code, who, ": ", text);
+}
+
+inline void throw_failure_in(std::string_view text, std::string_view who) {
+  if (auto const failed = failure_in(text, who)) throw *failed;
 }
 
 }  // namespace prdist::detail

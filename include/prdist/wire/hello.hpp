@@ -49,9 +49,7 @@ struct Hello {
   std::uint16_t code = 0;
   if (payload.size() < sizeof code) return {Errc::wire_message, "a failure without its code"};
   std::memcpy(&code, payload.data(), sizeof code);
-  auto const text = as_text(payload.subspan(sizeof code));
-  if (code > static_cast<std::uint16_t>(last_errc)) return {Errc::internal, text};
-  return {static_cast<Errc>(code), text};
+  return {errc_of(code), as_text(payload.subspan(sizeof code))};
 }
 
 }  // namespace prdist

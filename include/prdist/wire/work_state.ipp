@@ -34,9 +34,7 @@ PRDIST_DECL WorkState work_state_from_json(std::string_view text, std::string_vi
     if (auto const* const waits = object.if_contains("waits_for_disk")) state.waits_for_disk = waits->as_bool();
     if (auto const* const result = object.if_contains("result")) state.result = result->as_string();
     if (auto const* const error = object.if_contains("error")) {
-      auto const code = error->at("code").to_number<std::uint64_t>();
-      state.failed = Error(code > static_cast<std::uint64_t>(last_errc) ? Errc::internal : static_cast<Errc>(code),
-                           error->at("text").as_string());
+      state.failed = Error(errc_of(error->at("code").to_number<std::uint64_t>()), error->at("text").as_string());
     }
   } catch (std::exception const&) {
     throw Error(Errc::wire_message, from, " did not say how far its work is");
