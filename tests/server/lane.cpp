@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <future>
 #include <memory>
 #include <vector>
@@ -119,8 +121,9 @@ TEST(Lane, AChoreEndsUnderConstantLoad) {
   EXPECT_EQ(slices, 200);
 }
 
-// Requests that post requests: slices come now and then, not between any two of them, and the chore ends.
+// Requests that post requests: slices, which take their time, come now and then, and the chore ends.
 TEST(Lane, AChoreLeavesTheThreadToRequests) {
+  using Clock = std::chrono::steady_clock;
   auto lane = make_lane(true);
   std::atomic<bool> ended = false;
   std::promise<void> quiet;
@@ -131,6 +134,8 @@ TEST(Lane, AChoreLeavesTheThreadToRequests) {
   };
   lane->serve(busy);
   lane->post(Lane::Chore{[&](ShardGroup&) {
+                           auto const until = Clock::now() + std::chrono::microseconds(100);
+                           while (Clock::now() < until) continue;
                            if (++slices < 100) return Lane::Slice::more;
                            ended = true;
                            return Lane::Slice::done;
