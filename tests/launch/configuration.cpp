@@ -32,6 +32,9 @@ TEST(Configuration, MasksEverySpellingOfASecret) {
                    "--keys-per-batch", "4"}));
   EXPECT_EQ(masked_arguments(Words{"x-hunter2-y", "in /here"}, Words{"DB_PASS=hunter2", "PWD=/here"}),
             (Words{"x-***-y", "in /here"}));
+  // A password may begin with a hyphen.
+  EXPECT_EQ(masked_arguments(Words{"--password", "-hunter2", "-v", "--password", "--epochs", "3"}, Words{}),
+            (Words{"--password", "***", "-v", "--password", "--epochs", "3"}));
 }
 
 TEST(Configuration, ShowsNoSecret) {

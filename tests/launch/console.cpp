@@ -125,6 +125,20 @@ TEST(Console, NeverWaitsForAReader) {
   EXPECT_FALSE(console.congested());
 }
 
+// A terminal polls writable as long as there is room for anything, and would sleep over the rest.
+TEST(Console, NeverWaitsForATerminalThatIsStopped) {
+  Terminal terminal;
+  if (!terminal.slave) GTEST_SKIP() << "this machine has no /dev/pts: no terminal can be made";
+  std::string const line(1023, 'x');
+  auto const code = launch_test::in_child([&] {
+    ::alarm(20);
+    Console console(terminal.slave.get(), terminal.slave.get());
+    for (int i = 0; i < 200; ++i) console.out(line);
+    return console.congested() ? 0 : 1;
+  });
+  EXPECT_EQ(code, 0);
+}
+
 TEST(Console, GoesOnWhenItsReaderIsGone) {
   auto const code = launch_test::in_child([] {
     ::signal(SIGPIPE, SIG_IGN);

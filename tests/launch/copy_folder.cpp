@@ -77,11 +77,13 @@ TEST(CopyFolder, DoesNotEmptyAFileByCopyingItOverItself) {
   TempFolder folder;
   fs::create_directories(folder / "from");
   write_file(folder / "from/part-0", "rows");
-  auto const copied = copy_folder(folder / "from", folder / "from");
+  fs::create_directories(folder / "to");
+  fs::create_hard_link(folder / "from/part-0", folder / "to/part-0");
+  auto const copied = copy_folder(folder / "from", folder / "to");
   ASSERT_FALSE(copied);
   EXPECT_EQ(std::string(copied.error().what()),
             concat("prdist[data.file] launcher: '", (folder / "from/part-0").string(), "' cannot be copied to '",
-                   (folder / "from").string(),
+                   (folder / "to").string(),
                    "', File exists: give a folder with room that can be written, with --workspace"));
   EXPECT_EQ(read_file(folder / "from/part-0"), "rows");
 }
@@ -91,4 +93,28 @@ TEST(CopyFolder, DoesNotWaitForAPipe) {
   fs::create_directories(folder / "from");
   ASSERT_EQ(::mkfifo((folder / "from/pipe").c_str(), 0600), 0);
   EXPECT_EQ(launch_test::in_child([&] { return copy_folder(folder / "from", folder / "to") ? 1 : 0; }), 0);
+}
+
+TEST(CopyFolder, IsNotCopiedIntoItself) {
+  TempFolder folder;
+  fs::create_directories(folder / "from/below");
+  EXPECT_FALSE(copy_folder(folder / "from", folder / "from"));
+  auto const refused = copy_folder(folder / "from", folder / "from/below/to");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(), concat("launcher: '", (folder / "from").string(), "' cannot be copied to '",
+                                              (folder / "from/below/to").string(),
+                                              "', which is within it: give a folder elsewhere, with --workspace"));
+  EXPECT_TRUE(fs::is_empty(folder / "from/below/to"));
+}
+
+TEST(CopyFolder, DoesNotFollowALinkThatLeadsBack) {
+  TempFolder folder;
+  fs::create_directories(folder / "from/below");
+  fs::create_directory_symlink("..", folder / "from/below/link");
+  auto const refused = copy_folder(folder / "from", folder / "to");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            concat("launcher: '", (folder / "from/below/link").string(), "' cannot be copied to '",
+                   (folder / "to").string(), "', Too many levels of symbolic links: give a folder with room that can ",
+                   "be written, with --workspace"));
 }

@@ -80,7 +80,7 @@ struct Ran {
 };
 
 std::optional<Ran> run_for(Scratch const& scratch, fs::path const& program, Words const& arguments,
-                           std::chrono::milliseconds patience) {
+                           std::chrono::milliseconds patience, Words const& environment = current_environment()) {
   auto const log_file = scratch.path() / "out";
   auto const log = open_log(log_file);
   if (!log) return std::nullopt;
@@ -89,7 +89,7 @@ std::optional<Ran> run_for(Scratch const& scratch, fs::path const& program, Word
   Descriptor const ours(ends[0]);
   Descriptor theirs(ends[1]);
   // The pipe closes when the process and all it started have gone.
-  auto const pid = spawn({program.string(), arguments, current_environment(), log->get(), theirs.get()});
+  auto const pid = spawn({program.string(), arguments, environment, log->get(), theirs.get()});
   theirs.reset();
   if (!pid) return std::nullopt;
   pollfd entry{ours.get(), POLLIN, 0};
@@ -126,8 +126,14 @@ Finding local_job(Scratch const& scratch) {
   std::error_code error;
   auto const self = fs::read_symlink("/proc/self/exe", error);
   auto const log_dir = (scratch.path() / "log").string();
+  // The machine is asked, not what a job of the user's would be given.
+  auto environment = current_environment();
+  std::erase_if(environment, [](std::string const& entry) {
+    return entry.starts_with("PADDLE_") || entry.starts_with("POD_IP=") || entry.starts_with("FLAGS_") ||
+           entry.starts_with("TRAINING_ROLE=");
+  });
   auto const ran = run_for(scratch, self, {"--quiet", "--timeout", "20", "--log_dir", log_dir, "--", "true"},
-                           std::chrono::seconds(30));
+                           std::chrono::seconds(30), environment);
   if (ran && ran->code == 0) return {true, "1 server and 1 trainer started and ended"};
   if (!ran) return {false, "a job did not start or did not end: check ulimit -u, ulimit -n and the space in TMPDIR"};
   return {false, concat("a job ended with code ", ran->code, ": ", ran->line)};
@@ -226,6 +232,7 @@ int run_check(Words const& words) {
   show("ssh", false, program(scratch, "ssh", {"-V"}, "apt-get install openssh-client (only jobs over SSH need it)"));
   std::cout << (local ? "A job can run on this machine.\n"
                       : "No job can run on this machine: see the lines with no.\n");
+  if (!std::cout.flush()) return 74;
   return local ? 0 : 78;
 }
 

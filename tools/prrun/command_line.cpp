@@ -11,7 +11,9 @@
 #include <utility>
 
 #include <prdist/core/suggest.hpp>
+#include <prdist/launch/environment.hpp>
 #include <prdist/launch/printable.hpp>
+#include <prdist/launch/termination_log.hpp>
 
 namespace prrun {
 
@@ -83,8 +85,11 @@ std::vector<std::string> overridden_variables(CLI::App const& app) {
   for (auto const* const option : app.get_options()) {
     auto const variable = variable_of(*option);
     if (variable.empty() || option->count() == 0 || option->results().back() == variable) continue;
-    lines.push_back(concat("--", option->get_lnames().front(), ' ', option->results().back(), " is used, not ",
-                           option->get_envname(), '=', variable, " of the environment"));
+    auto const shown = [](std::string const& value) {
+      return prdist::without_secrets(value, prdist::current_environment());
+    };
+    lines.push_back(concat("--", option->get_lnames().front(), ' ', shown(option->results().back()), " is used, not ",
+                           option->get_envname(), '=', shown(variable), " of the environment"));
   }
   return lines;
 }

@@ -242,7 +242,8 @@ Configuration configuration_of(CLI::App const& app, JobFlags const& flags) {
     auto value = option->get_default_str();
     if (value.empty()) value = "None";
     if (option->count() != 0) value = option->results().back();
-    configuration[name] = is_switch ? (option->count() != 0 ? "True" : "False") : value;
+    configuration[name] = is_switch ? (option->count() != 0 ? "True" : "False")
+                                    : without_secrets(std::move(value), current_environment());
   }
   configuration["run_mode"] = name_of(flags.job.mode);
   configuration["max_restart"] = concat(flags.job.max_restart);

@@ -139,7 +139,7 @@ int run_and_report(JobFlags& flags, JobRun const& run) {
   return code;
 }
 
-int run_share(std::function<int(JobLedger&)> const& run) {
+int run_share(std::function<int(JobLedger&)> const& run, std::optional<pid_t> starter) {
   JobLedger ledger;
   return run_guarded(
       ledger, [&] { return run(ledger); },
@@ -147,7 +147,8 @@ int run_share(std::function<int(JobLedger&)> const& run) {
         write_termination_log(termination_log_path(process_environment), cause_of(report), current_environment());
         Console console;
         show_report(console, report);
-      });
+      },
+      detail::second_signal_patience, starter);
 }
 
 }  // namespace prrun

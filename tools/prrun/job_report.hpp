@@ -3,7 +3,10 @@
 // file, and the same report from a guard when the run itself was killed.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
+#include <optional>
 
 #include <prdist/core/error.hpp>
 #include <prdist/launch/console.hpp>
@@ -25,7 +28,9 @@ using JobRun = std::function<prdist::Result<prdist::JobReport>(prdist::Console&)
 [[nodiscard]] int run_and_report(JobFlags& flags, JobRun const& run);
 
 /// Runs one node's share of a job under guard. Should the run be killed, the report goes to the console and its cause
-/// into the termination log. Returns the exit code.
-[[nodiscard]] int run_share(std::function<int(prdist::JobLedger&)> const& run);
+/// into the termination log. With `starter`, this process' parent, it ends when that one is gone. Returns the exit
+/// code.
+[[nodiscard]] int run_share(std::function<int(prdist::JobLedger&)> const& run,
+                            std::optional<pid_t> starter = std::nullopt);
 
 }  // namespace prrun

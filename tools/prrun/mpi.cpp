@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // prrun mpi: this rank's share of a job that mpirun, mpiexec or srun started.
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <string>
 
@@ -116,7 +118,8 @@ int run_mpi(Words const& words) {
   Words command;
   declare(line.flags(), flags);
   if (auto const code = line.parse(words, true, command)) return *code;
-  return run_share([&](JobLedger& ledger) { return run(flags, command, ledger); });
+  // Who kills mpirun, or its daemon, means the ranks too, and nobody is left to tell them.
+  return run_share([&](JobLedger& ledger) { return run(flags, command, ledger); }, ::getppid());
 }
 
 }  // namespace prrun

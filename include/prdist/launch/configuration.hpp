@@ -25,7 +25,8 @@ using Configuration = std::map<std::string, std::string>;
   bool secret = false;
   for (auto argument : arguments) {
     auto const begin = argument.find_first_not_of('-');
-    bool const flag = begin != 0;
+    // Behind a flag that wants a secret anything is one but another long flag: a password may begin with a hyphen.
+    bool const flag = begin != 0 && !(secret && !argument.starts_with("--"));
     if (secret && !flag) argument = "***";
     auto const equals = argument.find('=');
     auto name = begin == std::string::npos ? std::string() : argument.substr(begin, equals - begin);

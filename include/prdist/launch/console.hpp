@@ -3,6 +3,7 @@
 // them that are rewritten. Writing never blocks: a pager or a stopped terminal must not stop the supervision.
 #pragma once
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 #include <string>
 #include <string_view>
 
+#include <prdist/core/descriptor.hpp>
 #include <prdist/core/text.hpp>
 #include <prdist/launch/printable.hpp>
 
@@ -26,7 +28,13 @@ namespace detail {
 /// Bytes on their way to a descriptor that may not take them now.
 class OutputQueue {
  public:
-  explicit OutputQueue(int fd) : fd_(fd) {}
+  explicit OutputQueue(int fd) : fd_(fd) {
+    // A terminal that polls writable may have room for a few bytes and sleep over the others. By an opening of its own:
+    // whoever shares the other one expects it to wait.
+    if (::isatty(fd) != 1) return;
+    own_.reset(::open(concat("/proc/self/fd/", fd).c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (own_) fd_ = own_.get();
+  }
 
   void put(std::string_view text) {
     if (open_) pending_ += text;
@@ -44,8 +52,14 @@ class OutputQueue {
       // A pipe that polls writable takes this much at once without blocking.
       auto const written = ::write(fd_, pending_.data() + done_, std::min<std::size_t>(size(), 4096));
       if (written > 0) done_ += static_cast<std::size_t>(written);
+      if (written < 0 && errno == EAGAIN) {
+        auto const soon = std::min<long>(left.count(), 10);
+        if (soon <= 0) return;
+        ::poll(nullptr, 0, static_cast<int>(soon));
+        continue;
+      }
       // When nobody reads any more the job goes on without.
-      if (written < 0 && errno != EINTR && errno != EAGAIN) open_ = false;
+      if (written < 0 && errno != EINTR) open_ = false;
       if (size() == 0 || !open_) {
         pending_.clear();
         done_ = 0;
@@ -55,6 +69,7 @@ class OutputQueue {
 
  private:
   int fd_;
+  Descriptor own_;
   bool open_ = true;
   std::string pending_;
   std::size_t done_ = 0;

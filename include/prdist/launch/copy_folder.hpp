@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +42,7 @@ class FolderCopy {
       auto const target = to / entry.path().filename();
       auto const kind = std::filesystem::status(entry.path());
       if (std::filesystem::is_directory(kind)) {
+        require(!leads_back(entry), entry.path(), ELOOP);
         std::filesystem::create_directory(target, entry.path());
         if (!folder(entry.path(), target)) return false;
       } else if (!file(entry.path(), target)) {
@@ -50,8 +52,19 @@ class FolderCopy {
     return true;
   }
 
+  /// Whether `path` is `above` or below it.
+  [[nodiscard]] static bool is_within(std::filesystem::path const& path, std::filesystem::path const& above) {
+    auto const real = std::filesystem::canonical(above);
+    return std::ranges::mismatch(std::filesystem::canonical(path), real).in2 == real.end();
+  }
+
  private:
   static constexpr std::size_t piece = 1 << 20;
+
+  /// A link to a folder that it is below would be followed without end.
+  [[nodiscard]] static bool leads_back(std::filesystem::directory_entry const& entry) {
+    return entry.is_symlink() && is_within(entry.path().parent_path(), entry.path());
+  }
 
   [[nodiscard]] bool goes_on() const { return !go_on_ || go_on_(copied_); }
 
@@ -101,12 +114,16 @@ class FolderCopy {
 
 }  // namespace detail
 
-/// Copies the contents of `from` into the folder `to`, which is made; files there are replaced, links followed. False
-/// when `go_on` has ended it: some files are there then, the last perhaps in part.
+/// Copies the contents of `from` into the folder `to`, which is made and may not be within `from`; files there are
+/// replaced, links followed. False when `go_on` has ended it: some files are there then, the last perhaps in part.
 [[nodiscard]] inline Result<bool> copy_folder(std::filesystem::path const& from, std::filesystem::path const& to,
                                               CopyWatch const& go_on = {}) {
   try {
     std::filesystem::create_directories(to);
+    if (detail::FolderCopy::is_within(to, from)) {
+      return Error(Errc::config_invalid, "launcher: '", from.string(), "' cannot be copied to '", to.string(),
+                   "', which is within it: give a folder elsewhere, with --workspace");
+    }
     return detail::FolderCopy(go_on).folder(from, to);
   } catch (std::filesystem::filesystem_error const& error) {
     return Error(Errc::data_file, "launcher: '", error.path1().string(), "' cannot be copied to '", to.string(), "', ",

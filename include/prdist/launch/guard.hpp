@@ -33,6 +33,7 @@
 
 #include <prdist/core/error.hpp>
 #include <prdist/core/text.hpp>
+#include <prdist/launch/console.hpp>
 #include <prdist/launch/descendants.hpp>
 #include <prdist/launch/ending.hpp>
 #include <prdist/launch/ledger.hpp>
@@ -55,9 +56,11 @@ inline void open_standard_descriptors() noexcept {
   }
 }
 
+/// On standard error, if that takes it: whoever guards must not wait for a terminal.
 inline void say(std::string_view text) {
-  auto const line = concat(text, '\n');
-  [[maybe_unused]] auto const written = ::write(STDERR_FILENO, line.data(), line.size());
+  OutputQueue out(STDERR_FILENO);
+  out.put(concat(text, '\n'));
+  out.flush(std::chrono::milliseconds(500));
 }
 
 /// The child's first steps; its parent's death is SIGTERM to it.
@@ -81,8 +84,10 @@ class Guard {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Guard(pid_t child, sigset_t const& held, JobLedger& ledger, std::chrono::milliseconds patience)
-      : watched_(child), parent_(::getppid()), patience_(patience), signals_(held), ledger_(ledger) {
+  /// With a `starter` the death of that process is SIGTERM to the job.
+  Guard(pid_t child, sigset_t const& held, JobLedger& ledger, std::chrono::milliseconds patience,
+        std::optional<pid_t> starter)
+      : watched_(child), parent_(::getppid()), starter_(starter), patience_(patience), signals_(held), ledger_(ledger) {
     // The guard between has time to end what its worker leaves, and to report it.
     if (ledger_.visible() == ::getpid()) patience_ += 3 * kill_patience;
   }
@@ -98,6 +103,11 @@ class Guard {
         ::kill(watched_, signal);
         ::kill(watched_, SIGCONT);
         if (!echo_.heard(signal, Clock::now()) && ++signals_heard_ == 2) deadline_ = Clock::now() + patience_;
+      }
+      if (starter_ && ::getppid() != *starter_) {
+        starter_.reset();
+        say("launcher: what had started it has gone: the job is ended");
+        ::kill(watched_, SIGTERM);
       }
       int status = 0;
       for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) reaped_[pid] = ending_of(status);
@@ -155,6 +165,7 @@ class Guard {
 
   pid_t watched_;
   pid_t parent_;
+  std::optional<pid_t> starter_;
   std::chrono::milliseconds patience_;
   SignalSource signals_;
   JobLedger& ledger_;
@@ -187,7 +198,7 @@ void report_swept(JobLedger& ledger, Report& report) {
 /// Runs `work` in a child, and guards it.
 template <class Work, class Report>
 [[nodiscard]] int guard(Work const& work, sigset_t const& held, JobLedger& ledger, Report& report,
-                        std::chrono::milliseconds patience) {
+                        std::chrono::milliseconds patience, std::optional<pid_t> starter = std::nullopt) {
   std::fflush(nullptr);
   auto const parent = ::getpid();
   auto const child = ::fork();
@@ -202,7 +213,7 @@ template <class Work, class Report>
     std::exit(work());
   }
   ::signal(SIGPIPE, SIG_IGN);  // a reader that has gone must not keep a report from its file
-  return Guard(child, held, ledger, patience).run(report);
+  return Guard(child, held, ledger, patience, starter).run(report);
 }
 
 }  // namespace detail
@@ -211,10 +222,12 @@ template <class Work, class Report>
 /// one thread and no children; takes SIGCHLD and the ending signals, which reach `work` held back (signals.hpp). When
 /// the worker is gone and the ledger has a job that was not reported, `report` is called with it, in one of the guards:
 /// a JobReport whose `launcher` says how the worker ended. When all are killed at once, the sweeper does that. A worker
-/// that has not ended `patience` after a second signal is killed.
+/// that has not ended `patience` after a second signal is killed. With `starter`, this process' parent, the job is
+/// ended when that one is gone.
 template <class Work, class Report>
 [[nodiscard]] int run_guarded(JobLedger& ledger, Work&& work, Report&& report,
-                              std::chrono::milliseconds patience = detail::second_signal_patience) {
+                              std::chrono::milliseconds patience = detail::second_signal_patience,
+                              std::optional<pid_t> starter = std::nullopt) {
   detail::open_standard_descriptors();
   auto const held = hold_signals();
   Sweeper sweeper([&] { detail::report_swept(ledger, report); });
@@ -242,7 +255,7 @@ template <class Work, class Report>
     line.show("prdist-guard");
     return detail::guard(worker, held, ledger, report, patience);
   };
-  return detail::guard(between, held, ledger, report, patience);
+  return detail::guard(between, held, ledger, report, patience, starter);
 }
 
 /// As above, for work that has no job to report.

@@ -81,7 +81,10 @@ TEST(PrrunCommands, VersionIsInTheFormOfPaddles) {
 
 TEST(PrrunCommands, CheckTriesARealJob) {
   TempFolder folder;
-  auto const finished = Prrun(folder, {"check"}, {{"TMPDIR", folder.path().string()}}).finish();
+  auto const finished = Prrun(folder, {"check"},
+                              // What a job of the user's would be given says nothing of the machine.
+                              {{"TMPDIR", folder.path().string()}, {"PADDLE_NNODES", "2"}, {"PADDLE_MAX_RESTART", "x"}})
+                            .finish();
   EXPECT_EQ(finished.code(), 0) << finished.out;
   EXPECT_TRUE(has(finished.out, "yes  sockets  connections over 127.0.0.1\n")) << finished.out;
   EXPECT_TRUE(has(finished.out, "yes  job      1 server and 1 trainer started and ended\n")) << finished.out;

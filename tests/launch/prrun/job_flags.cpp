@@ -61,6 +61,15 @@ TEST(JobFlags, EachOfPaddlesHasItsVariable) {
   }
 }
 
+TEST(JobFlags, AMastersPasswordIsNotShown) {
+  auto const finished =
+      run_prrun({"--master", "http://me:hunter2@h:1", "true"}, {{"PADDLE_MASTER", "http://u:pw@h:1"}});
+  EXPECT_TRUE(has(finished.error, "master: http://me:***@h:1\n")) << finished.error;
+  EXPECT_TRUE(has(finished.error, "--master http://me:***@h:1 is used, not PADDLE_MASTER=http://u:***@h:1 of the "))
+      << finished.error;
+  EXPECT_FALSE(has(finished.error, "hunter2") || has(finished.error, "u:pw")) << finished.error;
+}
+
 TEST(JobFlags, AFlagGoesBeforeItsVariableAndThatIsSaidOnce) {
   auto const finished = run_prrun({"--server_num", "2", "--log_dir", "x", "--max_restart", "1", "true"},
                                   {{"PADDLE_SERVER_NUM", "3"}, {"PADDLE_LOG_DIR", "x"}});

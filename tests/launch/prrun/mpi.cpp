@@ -140,6 +140,24 @@ TEST_F(PrrunUnderMpirun, AKilledLauncherEndsTheJobAndIsNamed) {
   }
 }
 
+// Nobody is left to end the ranks, so they do it themselves.
+TEST_F(PrrunUnderMpirun, AKilledMpirunEndsTheJob) {
+  launch_test::Mailbox box(folder_ / "box");
+  auto const pid = start_mpirun(
+      folder_, 2, {"--", "sh", "-c", "setsid sleep 1000 & echo $! $$ >box; trap 'exit 9' TERM; sleep 1000 & wait"});
+  std::vector<pid_t> pids;
+  for (int i = 0; i < 2; ++i) {
+    std::istringstream words(box.next());
+    pid_t grandchild = 0, member = 0;
+    words >> grandchild >> member;
+    ASSERT_GT(member, 1) << read_file(folder_ / "out");
+    pids.insert(pids.end(), {grandchild, member, launch_test::parent_of(member)});
+  }
+  ::kill(pid, SIGKILL);
+  EXPECT_EQ(launch_test::reap(pid), (prdist::Ending{0, SIGKILL, false}));
+  for (auto const each : pids) EXPECT_TRUE(launch_test::gone_within(each)) << read_file(folder_ / "out");
+}
+
 TEST(PrrunMpi, RanksOfOtherLaunchersAreTaken) {
   for (auto const& [rank, size, more] : std::vector<std::tuple<std::string, std::string, Prrun::Variables>>{
            {"PMI_RANK", "PMI_SIZE", {{"MPI_LOCALNRANKS", "3"}}},
