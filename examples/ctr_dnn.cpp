@@ -282,9 +282,8 @@ RowPolicy row_policy(Settings const& settings) {
   policy.precision = chosen(settings.precision, Precision::fp32, Precision::bf16, Precision::fp16);
   auto const entry = entry_from_text(settings.entry).value();
   policy.admission = entry.admission;
-  policy.eviction = chosen(settings.eviction, Eviction::none, Eviction::lru, Eviction::unseen, Eviction::score);
-  policy.statistics.kept =
-      !entry.show.empty() || policy.eviction == Eviction::unseen || policy.eviction == Eviction::score;
+  policy.eviction = chosen(settings.eviction, Eviction::none, Eviction::lru, Eviction::score);
+  policy.statistics.kept = !entry.show.empty() || policy.eviction == Eviction::score;
   return policy;
 }
 
@@ -600,7 +599,7 @@ int main(int argc, char** argv) {
                  "Which keys get a row: none (all), count_filter_entry:N, bloom_filter_entry:N, probability_entry:P")
       ->capture_default_str();
   app.add_option("--eviction", settings.eviction, "Which rows go when PRDIST_SERVER_MEMORY_MB leaves no room")
-      ->check(CLI::IsMember({"none", "lru", "unseen", "score"}))
+      ->check(CLI::IsMember({"none", "lru", "score"}))
       ->capture_default_str();
   app.add_option("--max_staleness", settings.max_staleness, "Drop pushes that so many others have overtaken")
       ->check(CLI::Range(0, 1000000000));

@@ -192,6 +192,23 @@ TEST_F(Position, KnowsTheSizesOfAllFilesAsTheyWereFirst) {
   EXPECT_EQ(reader.position().sizes, (std::vector<std::uint64_t>{12, 24, 0}));
 }
 
+// Not only in the file where the reader stands: rows of the others would be missing, or come again.
+TEST_F(Position, AFileOfAnotherSizeIsRefusedBegunOrNot) {
+  auto const first = dir_.file("first", "click:0 a:1\nclick:1 a:1\n"), second = dir_.file("second", "click:0 a:1\n");
+  SlotReader reader({first, second}, numbers(1));
+  Batch batch;
+  reader.start_epoch(0);
+  ASSERT_TRUE(reader.next(batch));
+  auto at = reader.position();
+  dir_.file("second", "click:0 a:1\nclick:0 a:2\n");
+  auto const error = error_of([&] { SlotReader({first, second}, numbers(1)).resume(at); });
+  EXPECT_EQ(error, "prdist[data.position] " + second +
+                       ", has 24 bytes and had 12 when the job was stopped: bring back what it was, or start without "
+                       "the position");
+  at.sizes.clear();  // of a checkpoint that did not keep them
+  EXPECT_NO_THROW(SlotReader({first, second}, numbers(1)).resume(at));
+}
+
 TEST_F(Position, ADamagedOneIsRefused) {
   SlotReader reader(files_, numbers(4));
   auto at = reader.position();

@@ -38,14 +38,30 @@ TEST(CutCall, TellsNumberStepAndStopUntilEverybodyHasMet) {
   call.tell(header);
   EXPECT_EQ(header.flags, flag_stop);
   EXPECT_EQ(header.sequence, 10U);
-  call.met(7);  // not this one
+  call.met(7, true);  // not this one
   call.tell(header);
   EXPECT_EQ(header.remaining_ms, 1U);
-  call.met(1);
+  call.met(1, true);
   call.tell(header);
   EXPECT_EQ(header.remaining_ms, 0U);
   EXPECT_EQ(header.flags, flag_stopped);  // who had finished before is to hear of it
   EXPECT_EQ(call.ask(20, false), 2U);
   call.tell(header);
   EXPECT_EQ(header.flags, flag_stopped);
+}
+
+// An end may come to a wish that is open: whether training has ended with it is known by those who met.
+TEST(CutCall, HasStoppedWhenThoseWhoMetSaySo) {
+  for (bool const stopped : {false, true}) {
+    CutCall call;
+    EXPECT_EQ(call.ask(10, false), 1U);
+    call.end_soon();
+    Header header;
+    call.tell(header);
+    EXPECT_EQ(header.remaining_ms, 1U);
+    EXPECT_EQ(header.flags, flag_stop);
+    call.met(1, stopped);
+    call.tell(header);
+    EXPECT_EQ(header.flags, flag_stop | (stopped ? flag_stopped : 0));
+  }
 }

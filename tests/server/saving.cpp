@@ -22,9 +22,10 @@ struct OneServer {
   Engine engine;
   Saving saving;
 
-  explicit OneServer(std::uint32_t index, unsigned threads = 2, std::size_t servers = 2)
+  explicit OneServer(std::uint32_t index, unsigned threads = 2, std::size_t servers = 2,
+                     std::size_t ceiling = no_ceiling)
       : placement(servers),
-        engine(placement, index, threads, 1),
+        engine(placement, index, threads, 1, ceiling),
         saving(engine, catalog, placement, index),
         index_(index) {}
 
@@ -76,6 +77,16 @@ class Servers {
     for (std::uint32_t index = 0; index < count; ++index) {
       all_.push_back(std::make_unique<OneServer>(index, 1 + index % 2, count));
       all_.back()->declare(table_);
+    }
+  }
+
+  /// One step with so many keys.
+  void push(Key keys) {
+    auto const own = std::make_shared<std::pair<std::vector<Key>, std::vector<float>>>();
+    for (Key key = 0; key < keys; ++key) own->first.push_back(key);
+    own->second.resize(own->first.size() * table_.dim, 1.0F);
+    for (auto& server : all_) {
+      server->apply(PushRows{table_id(table_.name), 0, 1, true, 0, own->first, own->second, own});
     }
   }
 
@@ -302,6 +313,28 @@ TEST(Saving, WhatCannotBeLoadedIsToldInItsState) {
   auto const state = server.wait();
   ASSERT_TRUE(state.failed);
   EXPECT_TRUE(holds(state.failed->what(), "/nonexistent/pass-00000"));
+}
+
+// Into less memory than it was saved from: the job may go on, and knows what it costs.
+TEST(Saving, RowsThatHaveNoRoomAreTold) {
+  TempDir const dir;
+  SparseSpec const large{.name = "t", .dim = 64, .optimizer = Adagrad{}, .eviction = Eviction::lru};
+  Servers servers(1, large);
+  servers.push(40'000);
+  auto const checkpoint = servers.save(dir.path().native(), 0);
+  OneServer small(0, 1, 1, std::size_t{8} << 20);
+  small.declare(large);
+  CaughtLog log;
+  small.saving.load(checkpoint.path);
+  EXPECT_FALSE(small.wait().failed);
+  EXPECT_LT(small.rows("t"), 40'000U);
+  ASSERT_EQ(log.lines().size(), 1U);
+  // How many depends on what the server lets go beside the load, for pushes to come.
+  EXPECT_TRUE(holds(log.lines().front(),
+                    concat(" of 40000 rows of ", checkpoint.path,
+                           " had no room below the memory ceiling and went by the tables' eviction policy: raise "
+                           "PRDIST_SERVER_MEMORY_MB, or use more servers")))
+      << log.lines().front();
 }
 
 }  // namespace

@@ -562,6 +562,19 @@ TEST(SpecJson, ATableThatAddsSaysByWhichRuleItsTrainersLearn) {
   adds.learned_by = Adam{.beta1 = 2};
   EXPECT_STREQ(check(adds).error().what(),
                "prdist[table.shape] table 'embedding': of its optimizer, beta1 is 2: it must be from 0 to below 1");
+  adds.learned_by = Adam{};
+  adds.admission = Admission::after(3);
+  EXPECT_STREQ(check(adds).error().what(),
+               "prdist[table.shape] table 'embedding': trainers learn on copies of its rows (geo), and what a server "
+               "does not admit or lets go would be lost: take another strategy, or neither admission nor eviction");
+  adds.admission = {};
+  adds.eviction = Eviction::lru;
+  EXPECT_FALSE(check(adds));
+  adds.eviction = Eviction::none;
+  adds.staleness.most = 3;
+  EXPECT_STREQ(check(adds).error().what(),
+               "prdist[table.shape] table 'embedding': trainers learn on copies of its rows (geo), whose differences "
+               "no one overtakes: take another strategy, or no bound of staleness");
   whole.learned_by = Ftrl{};
   EXPECT_STREQ(check(whole).error().what(),
                "prdist[table.shape] table 'tower': ftrl computes weights from its own state, so a trainer would undo "

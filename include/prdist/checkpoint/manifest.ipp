@@ -220,9 +220,9 @@ inline DataPosition read_position(JsonPlace const& from) {
   }
   if (from.has("sizes")) {
     from["sizes"].for_each([&](JsonPlace const& size) { position.sizes.push_back(size.number<std::uint64_t>()); });
-    auto const files = position.files ? position.files->size() : 0;
-    if (position.sizes.size() != files)
-      from["sizes"].fail(concat("has ", position.sizes.size(), " for ", files, " files"));
+    if (position.files && position.sizes.size() != position.files->size()) {
+      from["sizes"].fail(concat("has ", position.sizes.size(), " for ", position.files->size(), " files"));
+    }
   }
   if (from.has("rest")) {
     position.rest.emplace();

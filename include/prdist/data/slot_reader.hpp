@@ -243,6 +243,14 @@ class SlotReader {
                   " files now, are another list or have another shuffle seed than when the position in '", at.name,
                   "' was taken: give the same files and seed, or start without the position");
     }
+    // Of the same list: no row is to be missed or trained twice, in files that are not begun either. (That which is, is
+    // looked at when it is opened.)
+    auto const& now = sizes();
+    for (std::size_t i = 0; i < std::min(now.size(), at.sizes.size()); ++i) {
+      if (at.sizes[i] == 0 || now[i] == 0 || at.sizes[i] == now[i] || files_[i] == at.name) continue;
+      throw Error(Errc::data_position, files_[i], ", has ", now[i], " bytes and had ", at.sizes[i],
+                  " when the job was stopped: bring back what it was, or start without the position");
+    }
   }
 
   /// A number for the list of files and their order.

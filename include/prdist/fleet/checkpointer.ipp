@@ -142,7 +142,6 @@ PRDIST_DECL std::vector<Manifest::Trainer> Checkpointer::deal_out(Manifest const
     auto same = manifest.trainers;
     for (auto& trainer : same) {
       trainer.position.files.reset();  // each knows its own
-      trainer.position.sizes.clear();
     }
     return same;
   }
@@ -234,7 +233,7 @@ PRDIST_DECL Next Checkpointer::meet(WorkerState const& state) {
   }
   std::string failed;
   if (writer == own) {
-    client_.met_for_cut(wanted.number);
+    client_.met_for_cut(wanted.number, stop);
     try {
       start_writing(texts);
     } catch (Error const& error) {

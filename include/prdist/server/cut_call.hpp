@@ -27,12 +27,13 @@ class CutCall {
     return number_;
   }
 
-  /// Everybody has met for checkpoint `number`.
-  void met(std::uint32_t number) {
+  /// Everybody has met for checkpoint `number`, and with `stopped` training has ended with it: those who met know,
+  /// for an end may be added to a wish when some have heard of it already.
+  void met(std::uint32_t number, bool stopped) {
     std::lock_guard const lock(mutex_);
     if (number != number_ || !wanted_) return;
     wanted_ = false;
-    if (stop_) stopped_ = true;
+    if (stopped) stopped_ = true;
   }
 
   /// Whether a checkpoint is wanted and nobody has said yet that all have met.

@@ -125,6 +125,18 @@ PRDIST_DECL std::string Saving::load_rows(std::string const& path, std::atomic<s
     return block.kind != BlockKind::admission || (newest && !other_admission.contains(block.table));
   };
   detail::LoadWindow window(8);
+  auto const count_evicted = [&, tables] {
+    std::atomic<std::uint64_t> sum = 0;
+    window.enter();
+    engine_.read(
+        [&](ShardGroup const& group) {
+          for (auto const table : tables) sum += group.evicted(table);
+        },
+        [&](Error const* error) { window.leave(error); });
+    window.wait_for_all();
+    return sum.load();
+  };
+  auto const evicted_before = count_evicted();
   try {
     // The tables become what was saved: what an earlier load left behind, when it found damage, is not part of it.
     window.enter();
@@ -151,6 +163,11 @@ PRDIST_DECL std::string Saving::load_rows(std::string const& path, std::atomic<s
     throw;
   }
   window.wait_for_all();
+  if (auto const evicted = count_evicted() - evicted_before; evicted > 0) {
+    log(Level::warning, "server ", server_, ": ", evicted, " of ", rows.load(), " rows of ", path,
+        " had no room below the memory ceiling and went by the tables' eviction policy: raise PRDIST_SERVER_MEMORY_MB, "
+        "or use more servers");
+  }
   return "{}";
 }
 

@@ -40,7 +40,7 @@ class SessionJob : public SessionBase {
   }
 
   void on_met_for_cut(Header const& header) {
-    server_.call_.met(static_cast<std::uint32_t>(header.offset));
+    server_.call_.met(static_cast<std::uint32_t>(header.offset), (header.flags & flag_stop) != 0);
     reply(header);
   }
 

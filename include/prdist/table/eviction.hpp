@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include <prdist/core/hash.hpp>
 #include <prdist/core/types.hpp>
 #include <prdist/table/marked_row.hpp>
 #include <prdist/table/row_layout.hpp>
@@ -39,16 +41,17 @@ namespace prdist {
     if (victims.empty()) table.for_each_in(segment, turn, first);
     return victims;
   }
-  std::vector<std::pair<float, Key>> rows;
+  // Among equals by the hash: keys that begin small, as those of a first slot may, are no worse than others.
+  std::vector<std::tuple<float, std::uint64_t, Key>> rows;
   rows.reserve(table.rows_in(segment));
   table.for_each_in(segment, [&](Key key, MarkedRow const& row) {
     auto const known = layout.statistics(row.row());
     rows.emplace_back(spec.eviction == Eviction::unseen ? static_cast<float>(known.day)
                                                         : score_of(spec.statistics, known.show, known.click),
-                      key);
+                      hash_key(key), key);
   });
   std::sort(rows.begin(), rows.end());
-  for (std::size_t i = 0; i < most; ++i) victims.push_back(rows[i].second);
+  for (std::size_t i = 0; i < most; ++i) victims.push_back(std::get<2>(rows[i]));
   return victims;
 }
 

@@ -200,6 +200,20 @@ inline std::string wrong_learning(ApplyRule apply, std::optional<Optimizer> cons
   return {};
 }
 
+/// What a table of trainers that learn on copies cannot have, or nothing.
+inline std::string wrong_beside_copies(SparseSpec const& spec) {
+  if (!spec.learned_by) return {};
+  if (spec.admission.kind != Admission::Kind::all || spec.eviction != Eviction::none) {
+    return "trainers learn on copies of its rows (geo), and what a server does not admit or lets go would be lost: "
+           "take another strategy, or neither admission nor eviction";
+  }
+  if (spec.staleness != StalenessBound{}) {
+    return "trainers learn on copies of its rows (geo), whose differences no one overtakes: take another strategy, or "
+           "no bound of staleness";
+  }
+  return {};
+}
+
 inline bool finite(Initializer const& init) {
   return std::isfinite(init.first) && std::isfinite(init.second) && std::isfinite(init.second - init.first);
 }
@@ -233,6 +247,7 @@ PRDIST_DECL Result<void> check(AnySpec const& spec) {
     }
     if (!detail::finite(sparse->init)) return wrong("a number of its initializer is not finite");
     if (auto const what = detail::wrong_policies(*sparse); !what.empty()) return wrong(what);
+    if (auto const what = detail::wrong_beside_copies(*sparse); !what.empty()) return wrong(what);
   } else {
     auto const& dense = std::get<DenseSpec>(spec);
     if (dense.parts.size() > detail::most_parts)

@@ -175,8 +175,9 @@ class Client {
   /// has come to step `step`; with `stop` training is to end with it.
   void ask_cut(std::uint64_t step, bool stop);
 
-  /// Everybody has met for the wish of this number: one that is stated from now on is a new one.
-  void met_for_cut(std::uint32_t number);
+  /// Everybody has met for the wish of this number, and with `stopped` training ends with it: one that is stated from
+  /// now on is a new one.
+  void met_for_cut(std::uint32_t number, bool stopped);
 
   /// Lets every server write the rows of its shards to `folder`, as they are when the call returns: all of them, or
   /// those that have changed since the cut of the name `since`. @throws Error job.state when that is not the one that

@@ -145,8 +145,9 @@ PRDIST_DECL void Client::ask_cut(std::uint64_t step, bool stop) {
   (void)ask_one(0, "the wish for a checkpoint", {.kind = Kind::ask_cut, .flags = stop ? flag_stop : 0, .offset = step});
 }
 
-PRDIST_DECL void Client::met_for_cut(std::uint32_t number) {
-  (void)ask_one(0, "the answer to a wish for a checkpoint", {.kind = Kind::met_for_cut, .offset = number});
+PRDIST_DECL void Client::met_for_cut(std::uint32_t number, bool stopped) {
+  (void)ask_one(0, "the answer to a wish for a checkpoint",
+                {.kind = Kind::met_for_cut, .flags = stopped ? flag_stop : 0, .offset = number});
 }
 
 PRDIST_DECL void Client::cut(std::string_view folder, std::string_view since) {
