@@ -13,6 +13,7 @@
 
 #include "../optim/every_optimizer.hpp"
 #include "../support/random.hpp"
+#include "cut_support.hpp"
 
 using namespace prdist;
 using test::Random;
@@ -410,6 +411,42 @@ TEST(SparseShards, EveryRowDecaysOnceWhileTheTableGrows) {
     }
   });
   EXPECT_EQ(seen, old_keys.size());
+}
+
+// New keys split segments, and rows move, while later keys of the same push have been looked up in part: those are
+// found at the second look, and are noted all the same.
+TEST(SparseShards, ARowThatMovesDuringAPushIsInTheCutAsItWasAndHasChangedSince) {
+  Arena arena;
+  std::bitset<shard_count> one_shard;
+  one_shard.set(0);
+  SparseShards shards(arena, spec_of(1, Sgd{.rate = 1}), one_shard);
+  auto const key_at = [](std::uint64_t i) { return test::key_with_hash(mix(i) >> 8); };
+  std::vector<Key> old_keys, mixed;
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    old_keys.push_back(key_at(i));
+    mixed.insert(mixed.end(), {key_at(2 * i + 3000), key_at(2 * i + 3001), key_at(i)});
+  }
+  shards.push(old_keys, std::vector<float>(old_keys.size(), 1));
+  auto const before = pull(shards, old_keys);
+
+  auto const cut = [&](CutKind kind, auto&& meanwhile) {
+    test::Collector sink;
+    GuardedSink guarded(sink);
+    shards.begin_cut(kind, guarded, 1);
+    meanwhile();
+    while (shards.advance_cut(100)) {
+    }
+    shards.keep_cut();
+    return test::rows_in(sink.blocks, 1);
+  };
+  auto const at_marker = cut(CutKind::full, [&] { shards.push(mixed, std::vector<float>(mixed.size(), 1)); });
+  ASSERT_EQ(at_marker.size(), old_keys.size());
+  std::size_t others = 0;
+  for (std::size_t i = 0; i < old_keys.size(); ++i) {
+    others += std::memcmp(at_marker.at(old_keys[i]).data(), &before[i], sizeof(float)) != 0 ? 1 : 0;
+  }
+  EXPECT_EQ(others, 0U) << "rows that are not as they were at the marker";
+  EXPECT_EQ(cut(CutKind::changed, [] {}).size(), mixed.size());
 }
 
 TEST(SparseShards, AtTheCeilingRowsGoByPolicyAndWhatIsPushedStays) {

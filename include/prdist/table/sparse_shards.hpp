@@ -357,10 +357,11 @@ class SparseShards {
     table.erase(hash, key);
   }
 
-  /// For a key that had no row when its block was looked up; it may stand twice in there.
+  /// For a key that had no row where its block was looked up. It may have one all the same: when it stands twice in
+  /// there, or when its segment has split since and the row has moved to the other half.
   [[nodiscard]] float* find_or_insert(std::uint64_t hash, Key key) {
     auto& table = tables_.of(hash);
-    if (auto const row = table.find(hash, key)) return row.row();
+    if (auto const row = table.find(hash, key)) return to_change(row, hash, key);
     auto* const row = table.insert(hash, key, marks_of(cut_.epoch()));
     cut_.removed().inserted(key);
     if (codec_.expand == nullptr) {
