@@ -47,8 +47,8 @@ inline std::vector<ankerl::nanobench::Result>& results() {
   return all;
 }
 
-/// Several ways to do the same work, timed in turn, one run of each per round: what disturbs the machine disturbs
-/// all of them alike, so the ratios of the medians hold where the times do not.
+/// Several ways to do the same work, timed in turn, one run of each per round, forth and back: what disturbs the
+/// machine for longer than a round disturbs all of them alike, so the ratios of a round hold where the times do not.
 class Rounds {
  public:
   /// One run does `units` of `unit`.
@@ -74,7 +74,8 @@ class Rounds {
   }
 
   /// Times `rounds` rounds, after one that is not counted unless `warm_up` is off, and prints a line per way: median,
-  /// units per second, median deviation (err%; above 5 the line is marked as noisy), ratio to the baseline.
+  /// units per second, median deviation (err%; above 5 the line is marked as noisy), median of the rounds' ratios to
+  /// the baseline.
   void run(std::size_t rounds, std::uint64_t runs_per_round = 1, bool warm_up = true) const;
 
  private:

@@ -1,6 +1,7 @@
 # Every public header, by component. tests/layers.py fails when a header is missing here.
 prdist_component(prdist
   HEADERS
+    include/prdist/checkpoint/bulk_file.hpp
     include/prdist/checkpoint/chain_reader.hpp
     include/prdist/checkpoint/dense_values.hpp
     include/prdist/checkpoint/directory.hpp

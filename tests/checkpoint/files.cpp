@@ -33,6 +33,18 @@ TEST(OutputFile, AppendsPiecesInOrderAndOverwrites) {
   EXPECT_EQ(contents(path), "aBc" + big + "end!");
 }
 
+TEST(OutputFile, WhatCannotGoPastTheCacheGoesTheUsualWay) {
+  TempDir const dir;
+  auto const path = (dir.path() / "file").native();
+  OutputFile file(path);
+  if (!file.past_cache(true)) GTEST_SKIP() << "the file system knows only the cache";
+  file.write(detail::bytes_of_text("no page"));
+  file.write(detail::bytes_of_text(", nor this"));
+  EXPECT_FALSE(file.past_cache(false));
+  file.close();
+  EXPECT_EQ(contents(path), "no page, nor this");
+}
+
 TEST(OutputFile, AFullDeviceIsAnErrorWithPathByteAndReason) {
   OutputFile file("/dev/full");
   EXPECT_EQ(

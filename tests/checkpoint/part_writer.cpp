@@ -47,7 +47,9 @@ TEST(PartWriter, RefusesABlockThatHasNotItsRows) {
 TEST(PartWriter, AFullDiskNamesTheFile) {
   TempDir const dir;
   std::filesystem::create_symlink("/dev/full", dir.path() / "part-000");
-  EXPECT_EQ(error_of([&] { PartWriter(dir.path().native(), 0); }),
+  PartWriter writer(dir.path().native(), 0);
+  writer.write(rows_of(0, {1, 2}, 0));
+  EXPECT_EQ(error_of([&] { (void)writer.close(); }),
             "prdist[checkpoint.file] " + dir.path().native() +
                 "/part-000, cannot be written at byte 0, No space left on device: make room or choose another disk; "
                 "what was saved before is untouched");

@@ -339,6 +339,27 @@ TEST(Fleet, FilesAreSharedOutAmongTheWorkers) {
       << "by the first worker only";
 }
 
+TEST(Fleet, SaysWhoIsWhereInPaddlesWords) {
+  Memory const memory(std::make_shared<MemoryHub>());
+  Roles roles{Role::worker, 1, {{"s", 1}, {"::1", 2}}, 3};
+  roles.worker_endpoints = {"w0:7", "w1:7", "w2:7"};
+  Fleet<Transport<Memory>> const worker{roles, memory, quick_options()};
+  EXPECT_TRUE(worker.is_worker());
+  EXPECT_FALSE(worker.is_first_worker());
+  EXPECT_EQ(worker.worker_index(), 1U);
+  EXPECT_EQ(worker.worker_num(), 3U);
+  EXPECT_EQ(worker.server_num(), 2U);
+  EXPECT_EQ(worker.server_endpoints(), (std::vector<std::string>{"s:1", "[::1]:2"}));
+  EXPECT_EQ(worker.worker_endpoints(), roles.worker_endpoints);
+  EXPECT_EQ(thrown([&] { (void)worker.server_index(); }).message(),
+            "server_index() in a worker: ask is_server() first");
+  roles.role = Role::server;
+  Fleet<Transport<Memory>> const server{roles, memory, quick_options()};
+  EXPECT_EQ(server.server_index(), 1U);
+  EXPECT_EQ(thrown([&] { (void)server.worker_index(); }).message(),
+            "worker_index() in a server: ask is_worker() first");
+}
+
 TEST(Fleet, VerbsOfTheOtherRoleAreRefused) {
   Memory const memory(std::make_shared<MemoryHub>());
   Fleet<Transport<Memory>> worker{Roles{Role::worker, 0, {{"s", 1}}, 1}, memory, quick_options()};

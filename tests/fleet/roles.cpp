@@ -61,6 +61,13 @@ TEST(Roles, TheTwoMachineExampleGivesItsFourRoles) {
   }
 }
 
+TEST(Roles, WhereTheWorkersAreIsTakenAsItIsSaid) {
+  EXPECT_TRUE(roles_from_env(trainer("1")).worker_endpoints.empty());
+  auto const said = trainer("1").with("PADDLE_TRAINER_ENDPOINTS", "10.89.176.11:36001,10.89.176.12:36001");
+  EXPECT_EQ(roles_from_env(said).worker_endpoints,
+            (std::vector<std::string>{"10.89.176.11:36001", "10.89.176.12:36001"}));
+}
+
 TEST(Roles, AMissingVariableIsNamedWithTheWayOut) {
   for (auto const* name :
        {"PADDLE_PSERVERS_IP_PORT_LIST", "TRAINING_ROLE", "POD_IP", "PADDLE_PORT", "PADDLE_TRAINERS_NUM"}) {

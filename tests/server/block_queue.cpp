@@ -48,6 +48,30 @@ TEST(BlockQueue, AsksForAPauseBeforeItHoldsAnybodyUp) {
   EXPECT_TRUE(queue.ready());
 }
 
+TEST(BlockQueue, TheMemoryOfABlockThatIsThroughIsUsedAgain) {
+  BlockQueue queue;
+  EXPECT_EQ(queue.spare().rows.capacity(), 0U);
+  auto first = block(3);
+  auto const* const memory = first.rows.data();
+  queue.put(std::move(first));
+  queue.end();
+  queue.drain([](RowBlock const&) {});
+  auto const again = queue.spare();
+  EXPECT_EQ(again.rows.data(), memory);
+  EXPECT_TRUE(again.keys.empty());
+  EXPECT_TRUE(again.rows.empty());
+  EXPECT_EQ(queue.spare().rows.capacity(), 0U) << "it was given out once";
+}
+
+TEST(BlockQueue, NotEveryBlockThatIsThroughIsKept) {
+  BlockQueue queue;
+  for (int i = 0; i < 1000; ++i) queue.give_back(block(1));
+  int kept = 0;
+  while (queue.spare().rows.capacity() > 0) ++kept;
+  EXPECT_GT(kept, 0);
+  EXPECT_LT(kept, 1000);
+}
+
 TEST(BlockQueue, WhateverTheOneWhoEmptiesItThrowsReachesTheOthers) {
   BlockQueue queue(8, 16);
   queue.put(block(1));

@@ -45,6 +45,27 @@ TEST(BlockBuilder, LargeRowsMakeBlocksOfFew) {
   for (auto const& block : sink.blocks) EXPECT_EQ(block.keys.size(), 3U);
 }
 
+TEST(BlockBuilder, FillsTheMemoryThatItsSinkHasToSpare) {
+  struct Sink final : CutSink {
+    std::vector<RowBlock> blocks{}, free{};
+    void take(RowBlock&& block) override { blocks.push_back(std::move(block)); }
+    RowBlock spare() override { return std::exchange(free, {}).front(); }
+  } sink;
+  RowBlock old{.table = 1, .shard = 7, .kind = BlockKind::removed, .row_bytes = 2};
+  old.rows.reserve(1000);
+  sink.free.push_back(std::move(old));
+  GuardedSink guarded(sink);
+  BlockBuilder builder(guarded, 9, sizeof(float));
+  auto const value = 1.5F;
+  builder.add(3, 11, &value);
+  builder.flush();
+  ASSERT_EQ(sink.blocks.size(), 1U);
+  EXPECT_TRUE(sink.free.empty());
+  auto const* const bytes = reinterpret_cast<std::byte const*>(&value);
+  EXPECT_EQ(sink.blocks[0], (RowBlock{9, 3, BlockKind::rows, sizeof value, {11}, {bytes, bytes + sizeof value}}))
+      << "nothing of the block before";
+}
+
 TEST(GuardedSink, KeepsTheFirstErrorAndDropsWhatFollows) {
   Collector sink;
   sink.fails_after = 1;

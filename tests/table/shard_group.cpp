@@ -708,6 +708,19 @@ TEST(ShardGroup, ATableWithoutStatisticsIsNotShrunk) {
   EXPECT_EQ(test::thrown([&] { group.apply(Shrink{77, 1}, released); }).code(), Errc::table_unknown);
 }
 
+TEST(ShardGroup, ATableThatTrainersCopyIsNotShrunk) {
+  ShardGroup group(every_shard(), 1);
+  std::vector<Ticket> released;
+  auto spec = sparse_spec(ApplyRule::add);
+  spec.statistics.kept = true;
+  group.apply(DeclareSparse{sparse_id, spec}, released);
+  EXPECT_STREQ(test::thrown([&] {
+                 group.apply(Shrink{sparse_id, 1}, released);
+               }).what(),
+               "prdist[table.mismatch] table 'embedding' cannot be shrunk: trainers learn on copies of its rows (geo), "
+               "and what goes would be lost: take another strategy");
+}
+
 // A row that goes after the marker was there at the marker.
 TEST(ShardGroup, WhatAShrinkTakesAwayIsInTheCutBeforeIt) {
   ShardGroup group(every_shard(), 1);

@@ -71,6 +71,10 @@ class OutputFile {
     for (auto* at = rest.data(); count > 0;) {
       auto const written = ::writev(file_.get(), at, static_cast<int>(count));
       if (written < 0 && errno == EINTR) continue;
+      if (written < 0 && errno == EINVAL && past_cache_) {  // in the middle of a page, or not on this file system
+        (void)past_cache(false);
+        continue;
+      }
       if (written <= 0) fail_to_write();
       size_ += static_cast<std::uint64_t>(written);
       auto done = static_cast<std::size_t>(written);
@@ -83,6 +87,16 @@ class OutputFile {
     start_write_back();
   }
   void write(ConstBytes bytes) { write({bytes}); }
+
+  /// Whether what is written goes straight to the disk and not by way of the system's memory. That is for whoever
+  /// writes whole pages from the beginning of a page of its own: anything else goes the usual way again. Returns what
+  /// it is now: not every file system can.
+  bool past_cache(bool wanted) noexcept {
+    auto const flags = ::fcntl(file_.get(), F_GETFL);
+    bool const changed =
+        flags >= 0 && ::fcntl(file_.get(), F_SETFL, wanted ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
+    return past_cache_ = wanted && changed;
+  }
 
   /// Overwrites bytes that were written before. @throws Error checkpoint.file
   void write_at(std::uint64_t offset, ConstBytes bytes) {
@@ -135,7 +149,7 @@ class OutputFile {
   /// Lets the disk begin while the rest is still being made: otherwise all of it waits for close(), and so many dirty
   /// pages stop other writers of the machine. Only a hint, so its failure does not matter.
   void start_write_back() noexcept {
-    if (size_ - begun_ < write_back_step) return;
+    if (past_cache_ || size_ - begun_ < write_back_step) return;
     // Whole pages only: the next write would have to wait for a page that is on its way.
     auto const until = size_ / largest_page * largest_page;
     ::sync_file_range(file_.get(), static_cast<off_t>(begun_), static_cast<off_t>(until - begun_),
@@ -146,6 +160,7 @@ class OutputFile {
   std::string path_;
   Descriptor file_;
   std::uint64_t size_ = 0, begun_ = 0;
+  bool past_cache_ = false;
 };
 
 /// Reads by position; several may read one file.

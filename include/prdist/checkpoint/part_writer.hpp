@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the rows of one server into a part file, block by block as a cut hands them out. Keys and rows go to the
-// kernel from where they lie; the writer keeps 64 bytes per block.
+// Writes the rows of one server into a part file, block by block as a cut hands them out. The writer keeps 64 bytes per
+// block.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <prdist/checkpoint/files.hpp>
+#include <prdist/checkpoint/bulk_file.hpp>
 #include <prdist/checkpoint/manifest.hpp>
 #include <prdist/checkpoint/part_format.hpp>
 #include <prdist/table/row_block.hpp>
@@ -77,7 +77,7 @@ class PartWriter {
 
  private:
   PartSummary summary_;
-  OutputFile file_;
+  BulkFile file_;
   std::vector<PartBlock> index_;
   std::map<TableId, PartSummary::Table> tables_;
 };

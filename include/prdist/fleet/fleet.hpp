@@ -116,6 +116,8 @@ class Fleet {
     for (auto const& endpoint : roles_.servers) endpoints.push_back(to_string(endpoint));
     return endpoints;
   }
+  /// As PADDLE_TRAINER_ENDPOINTS has them; none when the launcher does not say.
+  [[nodiscard]] std::vector<std::string> const& worker_endpoints() const noexcept { return roles_.worker_endpoints; }
 
   /// This worker's share of the files: contiguous blocks, the first workers get one more. @throws Error job.state
   /// in a server

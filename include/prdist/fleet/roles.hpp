@@ -31,6 +31,9 @@ struct Roles {
   int listen_descriptor = -1;        ///< of a server: a listening socket from the launcher
   std::optional<Elastic> elastic{};  ///< how few and how many workers there may be, when they may come and go
   PortLayout ports{};                ///< of each server, beginning with the port of its endpoint
+  /// Where a launcher says that the workers are, for programs which connect them to each other: nothing here does, and
+  /// nobody checks it.
+  std::vector<std::string> worker_endpoints{};
 };
 
 namespace detail {
@@ -46,6 +49,7 @@ class RoleReader {
     roles.workers = number_of("PADDLE_TRAINERS_NUM", need("PADDLE_TRAINERS_NUM"), 1, 65536);
     roles.elastic = elastic(roles.workers);
     roles.role = role();
+    roles.worker_endpoints = worker_endpoints();
     if (roles.role == Role::worker) {
       roles.index = number_of("PADDLE_TRAINER_ID", need("PADDLE_TRAINER_ID"), 0, 65535);
       if (roles.elastic && roles.index >= roles.elastic->max) {
@@ -119,17 +123,22 @@ class RoleReader {
     return *range;
   }
 
+  [[nodiscard]] static std::vector<std::string_view> items_of(std::string_view list) {
+    std::vector<std::string_view> items;
+    for (auto comma = list.find(','); comma != std::string_view::npos; comma = list.find(',')) {
+      items.push_back(list.substr(0, comma));
+      list.remove_prefix(comma + 1);
+    }
+    items.push_back(list);
+    return items;
+  }
+
   [[nodiscard]] std::vector<Endpoint> servers() const {
     constexpr std::string_view name = "PADDLE_PSERVERS_IP_PORT_LIST";
     auto const list = need(name);
     std::vector<Endpoint> endpoints;
     std::set<Endpoint> seen;
-    std::string_view rest = list;
-    for (bool more = true; more;) {
-      auto const comma = rest.find(',');
-      auto const item = rest.substr(0, comma);
-      more = comma != std::string_view::npos;
-      if (more) rest.remove_prefix(comma + 1);
+    for (auto const item : items_of(list)) {
       auto endpoint = parse_endpoint(item);
       if (!endpoint) throw Error(Errc::config_invalid, name, "='", list, "': ", endpoint.error().message());
       if (!seen.insert(*endpoint).second) {
@@ -142,6 +151,13 @@ class RoleReader {
                   endpoints.size());
     }
     return endpoints;
+  }
+
+  [[nodiscard]] std::vector<std::string> worker_endpoints() const {
+    auto const list = environment_("PADDLE_TRAINER_ENDPOINTS").value_or("");
+    if (list.empty()) return {};
+    auto const items = items_of(list);
+    return {items.begin(), items.end()};
   }
 
   [[nodiscard]] Role role() const {

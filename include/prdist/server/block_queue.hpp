@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <prdist/core/error.hpp>
 #include <prdist/table/cut.hpp>
@@ -53,12 +54,32 @@ class BlockQueue {
     return block;
   }
 
+  /// An empty block, with the memory of one that was given back if there is such.
+  [[nodiscard]] RowBlock spare() {
+    std::lock_guard const lock(mutex_);
+    if (spare_.empty()) return {};
+    auto block = std::move(spare_.back());
+    spare_.pop_back();
+    return block;
+  }
+
+  /// A block that is through. Of those that nobody has asked for, so many are kept as may be under way.
+  void give_back(RowBlock&& block) {
+    block.keys.clear();
+    block.rows.clear();
+    std::lock_guard const lock(mutex_);
+    if (spare_.size() < most_spare) spare_.push_back(std::move(block));
+  }
+
   /// Calls `use` with every block until all have come. Whatever goes wrong on the way, those who fill the queue hear of
   /// it: they would wait for room for ever. @throws as take() and `use`
   template <class Use>
   void drain(Use&& use) {
     try {
-      while (auto const block = take()) use(*block);
+      while (auto block = take()) {
+        use(std::as_const(*block));
+        give_back(std::move(*block));
+      }
     } catch (Error const& error) {
       fail(error);
       throw;
@@ -84,12 +105,15 @@ class BlockQueue {
   }
 
  private:
+  static constexpr std::size_t most_spare = 128;
+
   static std::size_t size_of(RowBlock const& block) { return block.keys.size() * sizeof(Key) + block.rows.size(); }
 
   std::size_t const enough_, most_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<RowBlock> blocks_;
+  std::vector<RowBlock> spare_;
   std::size_t bytes_ = 0;
   bool ended_ = false;
   std::optional<Error> failed_;
@@ -100,6 +124,7 @@ class QueueSink final : public CutSink {
  public:
   explicit QueueSink(std::shared_ptr<BlockQueue> queue) : queue_(std::move(queue)) {}
   void take(RowBlock&& block) override { queue_->put(std::move(block)); }
+  [[nodiscard]] RowBlock spare() override { return queue_->spare(); }
   [[nodiscard]] bool ready() override { return queue_->ready(); }
 
  private:

@@ -35,6 +35,10 @@ class CutSink {
   /// none the worse.
   virtual void take(RowBlock&& block) = 0;
 
+  /// An empty block to fill, with the memory of one that is through if there is such: fresh pages cost more than the
+  /// rows that are copied there.
+  [[nodiscard]] virtual RowBlock spare() { return {}; }
+
   /// False puts off the slices until the sink has caught up. Rows that are about to change come all the same.
   [[nodiscard]] virtual bool ready() { return true; }
 };
@@ -53,6 +57,7 @@ class GuardedSink {
     }
   }
 
+  [[nodiscard]] RowBlock spare() { return failed_ ? RowBlock{} : sink_->spare(); }
   [[nodiscard]] bool ready() { return sink_->ready(); }
   [[nodiscard]] std::exception_ptr const& failed() const noexcept { return failed_; }
 
@@ -73,6 +78,7 @@ class BlockBuilder {
     auto& block = blocks_[shard];
     auto const* const bytes = static_cast<std::byte const*>(row);
     if (block.keys.empty()) {  // growing would copy every row once more
+      block = sink_->spare();
       auto const most = std::min(block_bytes / std::max<std::size_t>(1, row_bytes_) + 1, block_keys);
       block.keys.reserve(most);
       block.rows.reserve(most * row_bytes_);

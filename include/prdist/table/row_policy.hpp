@@ -19,8 +19,9 @@ enum class Precision : std::uint8_t { fp32, bf16, fp16 };
 
 /// Which keys get a row. The gradients of others are dropped, and a pull gives them the first row.
 ///   all          every key, at its first push
-///   count        at its n-th push. Exact while no more than `capacity` keys are on probation; of more, those seen
-///                least are forgotten. 12 bytes for each.
+///   count        at its n-th push; 12 bytes for each of `capacity` keys on probation. They share places by eights, of
+///                more those seen least begin anew: 1 key in 7,000 when a quarter of `capacity` are on probation, 1 in
+///                140 when half are, 1 in 7 when all are.
 ///   probability  each push of it is a draw
 ///   bloom        at about its n-th push: a few bytes for each of `capacity` keys, and at most a share of
 ///                `false_positives` of the others comes in too early. Forgets all when more have come.

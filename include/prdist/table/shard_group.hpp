@@ -261,6 +261,11 @@ class ShardGroup {
       throw Error(Errc::table_mismatch, "table '", table.spec().name,
                   "' cannot be shrunk: it keeps no statistics, declare it with them");
     }
+    if (table.spec().apply == ApplyRule::add) {
+      throw Error(Errc::table_mismatch, "table '", table.spec().name,
+                  "' cannot be shrunk: trainers learn on copies of its rows (geo), and what goes would be lost: take "
+                  "another strategy");
+    }
     table.begin_shrink(it.day);
   }
 
