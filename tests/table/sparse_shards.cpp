@@ -476,6 +476,29 @@ TEST(SparseShards, AtTheCeilingRowsGoByPolicyAndWhatIsPushedStays) {
   EXPECT_GE(stayed, hot.size() * 95 / 100) << "those pushed all the time hardly ever went";
 }
 
+// A row may need a slab of rows and a segment of keys: that there is room for either is not room for both.
+TEST(SparseShards, TheLastRoomBelowTheCeilingIsNotPromisedTwice) {
+  // Rows of such a size that the last slab is used up when the only segment is full.
+  constexpr std::size_t dim = 102, full = 416, slab = RowPool::slab_bytes / (dim * sizeof(float)) * dim * sizeof(float);
+  auto spec = spec_of(dim, Sgd{});
+  spec.eviction = Eviction::lru;
+  std::bitset<shard_count> one;
+  one.set(3);
+  Arena arena(Arena::huge_page);
+  SparseShards shards(arena, spec, one);
+  std::vector<float> const gradient(dim, 1.0F);
+  std::vector<Key> keys;
+  for (Key key = 0; keys.size() < full + 1; ++key) {
+    if (one[shard_of(hash_key(key))]) keys.push_back(key);
+  }
+  for (std::size_t i = 0; i < full; ++i) shards.push(std::span(&keys[i], 1), gradient);
+  while (arena.has_room(slab + SparseTable::segment_bytes)) (void)arena.allocate(64);
+  ASSERT_TRUE(arena.has_room(slab) && arena.has_room(SparseTable::segment_bytes));
+  shards.push(std::span(&keys[full], 1), gradient);
+  EXPECT_NE(pull(shards, {keys[full]}), first_row(spec, keys[full]));
+  EXPECT_GT(shards.evicted(), 0U);
+}
+
 // Tables of one thread share their ceiling: a large one that has used it up is no reason to empty a small one.
 TEST(SparseShards, ASmallTableKeepsItsRowsBesideALargeOne) {
   auto spec = spec_of(16, Adagrad{});

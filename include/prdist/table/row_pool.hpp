@@ -51,10 +51,12 @@ class RowPool {
   /// Rows that take() has without asking the arena.
   [[nodiscard]] std::size_t spare() const noexcept { return free_count_ + slab_left_; }
 
-  /// Whether the arena's ceiling leaves room for more.
-  [[nodiscard]] bool may_grow() const noexcept { return arena_->has_room(next_slab() * stride_); }
+  /// Whether the arena's ceiling leaves room for more, and for `beside` bytes that somebody takes from it before.
+  [[nodiscard]] bool may_grow(std::size_t beside = 0) const noexcept {
+    return arena_->has_room(next_slab() * stride_ + beside);
+  }
 
-  [[nodiscard]] bool has_room() const noexcept { return spare() > 0 || may_grow(); }
+  [[nodiscard]] bool has_room(std::size_t beside = 0) const noexcept { return spare() > 0 || may_grow(beside); }
 
  private:
   /// As many rows as there are already, up to a limit: small tables stay small.

@@ -288,7 +288,7 @@ class SparseShards {
   void make_room(SparseTable& table, std::uint64_t hash) {
     auto const first = SparseTable::home(hash);
     // Rows that go anywhere make room for a row here; only a full segment that cannot split needs them to be its own.
-    bool room = pool_->has_room();
+    bool room = pool_->has_room(table.is_full(hash) ? SparseTable::segment_bytes : 0);
     for (auto left = room ? 0 : segments(); !room && left > 0; --left) {
       auto const [at_table, at_segment] = hand_.move(tables_.all());
       room = evict(*at_table, at_segment, first);
