@@ -101,6 +101,7 @@ prdist_component(prdist
     include/prdist/optim/lamb.hpp
     include/prdist/optim/momentum.hpp
     include/prdist/optim/optimizer.hpp
+    include/prdist/optim/optimizer_text.hpp
     include/prdist/optim/rmsprop.hpp
     include/prdist/optim/row_adagrad.hpp
     include/prdist/optim/rule.hpp
@@ -108,6 +109,7 @@ prdist_component(prdist
     include/prdist/optim/sgd.hpp
     include/prdist/optim/shared_adam.hpp
     include/prdist/optim/sign.hpp
+    include/prdist/optim/wrong_number.hpp
     include/prdist/server/background.hpp
     include/prdist/server/block_queue.hpp
     include/prdist/server/catalog.hpp

@@ -131,7 +131,7 @@ TEST(Prckpt, WhatDoesNotFitPaddlesTablesIsSaid) {
   expect(said("--rule SparseAdaGradV2SGDRule"), 78, "has no equal here, it divides by the sum of all steps: take the");
   expect(said("--optimizer ftrl"), 78,
          "--optimizer ftrl is for --weights-only: with its state, a table goes on as adam");
-  expect(said("--weights-only --optimizer best"), 78, "--optimizer 'best' is no update rule");
+  expect(said("--weights-only --optimizer best"), 78, "--optimizer: optimizer 'best': there is no such rule");
   expect(said("--variable w"), 78,
          "--variable 'w': give NAME=PART:ROWSxCOLUMNS, and :transposed or :classes behind it");
   expect(said("--beta1 0.8"), 78, "are not of one step with beta1 0.8 and beta2 0.999: give the betas of the job");

@@ -1,29 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "words.hpp"
 
-#include <cstddef>
-#include <variant>
-
 #include <prdist/core/error.hpp>
 #include <prdist/core/text.hpp>
+#include <prdist/optim/optimizer_text.hpp>
 
 namespace prckpt {
 
 using namespace prdist;
-
-namespace {
-
-template <std::size_t index = 0>
-Optimizer rule_named(std::string const& flag, std::string const& name) {
-  if constexpr (index == std::variant_size_v<UpdateRule>) {
-    throw Error(Errc::config_invalid, flag, " '", name, "' is no update rule: see docs/optimizers.md");
-  } else {
-    using Rule = std::variant_alternative_t<index, UpdateRule>;
-    return name == Rule::name ? Optimizer(Rule{}) : rule_named<index + 1>(flag, name);
-  }
-}
-
-}  // namespace
 
 std::pair<std::string, std::string> at_sign(std::string const& text, char sign) {
   auto const found = text.find(sign);
@@ -55,7 +39,9 @@ PaddleVariable variable_of(std::string const& text) {
 }
 
 Optimizer optimizer_named(std::string const& flag, std::string const& name) {
-  return rule_named(flag, name);
+  auto const optimizer = optimizer_from_text(name);
+  if (!optimizer) throw Error(Errc::config_invalid, flag, ": ", optimizer.error().message());
+  return *optimizer;
 }
 
 Precision precision_of(std::string const& name) {

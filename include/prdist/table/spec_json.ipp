@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include <prdist/optim/wrong_number.hpp>
 #include <prdist/table/json_fields.ipp>
 #include <prdist/table/optimizer_json.ipp>
 #include <prdist/table/row_policy_json.ipp>
@@ -232,7 +233,7 @@ PRDIST_DECL Result<void> check(AnySpec const& spec) {
   };
   if (auto const what = detail::wrong_name(name); !what.empty()) return wrong(what);
   auto const& optimizer = std::visit([](auto const& it) -> Optimizer const& { return it.optimizer; }, spec);
-  if (auto const what = detail::wrong_number(optimizer); !what.empty()) return wrong("of its optimizer, ", what);
+  if (auto const what = wrong_number(optimizer); !what.empty()) return wrong("of its optimizer, ", what);
   bool const adds =
       std::visit([](auto const& it) { return it.apply != ApplyRule::add || it.optimizer == Optimizer(adding); }, spec);
   if (!adds) return wrong("it adds differences, so its optimizer is sgd with rate -1 and nothing else");
