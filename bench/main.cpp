@@ -13,16 +13,6 @@
 
 namespace bench {
 
-namespace {
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  auto const middle = values.size() / 2;
-  return values.size() % 2 != 0 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-}  // namespace
-
 void Rounds::run(std::size_t rounds, std::uint64_t runs_per_round, bool warm_up) const {
   using ankerl::nanobench::Clock;
   using Measure = ankerl::nanobench::Result::Measure;
@@ -35,23 +25,26 @@ void Rounds::run(std::size_t rounds, std::uint64_t runs_per_round, bool warm_up)
     timed.emplace_back(bench.config());
     if (warm_up) way.work();
   }
-  std::vector<std::vector<double>> ratios(ways_.size());
+  auto const measure = [&](std::size_t i) {
+    double seconds = 0;
+    for (std::uint64_t run = 0; run < runs_per_round; ++run) seconds += ways_[i].work();
+    timed[i].add(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)), runs_per_round,
+                 no_counters);
+  };
+  measure(0);
   for (std::size_t round = 0; round < rounds; ++round) {
-    std::vector<double> seconds(ways_.size());
-    for (std::size_t k = 0; k < ways_.size(); ++k) {
-      auto const i = round % 2 == 0 ? k : ways_.size() - 1 - k;
-      for (std::uint64_t run = 0; run < runs_per_round; ++run) seconds[i] += ways_[i].work();
-      timed[i].add(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds[i])),
-                   runs_per_round, no_counters);
+    for (std::size_t k = 1; k < ways_.size(); ++k) {
+      measure(round % 2 == 0 ? k : ways_.size() - k);
+      measure(0);
     }
-    for (std::size_t i = 0; i < ways_.size(); ++i) ratios[i].push_back(seconds[0] / seconds[i]);
+    if (ways_.size() == 1) measure(0);
   }
 
   std::printf("\n%-46s %11s %14s %6s %7s\n", title_.c_str(), "median", (unit_ + "s/s").c_str(), "err%", "ratio");
   for (std::size_t i = 0; i < ways_.size(); ++i) {
     auto const median = timed[i].median(Measure::elapsed);
     auto const error = timed[i].medianAbsolutePercentError(Measure::elapsed) * 100;
-    auto const ratio = median_of(ratios[i]);
+    auto const ratio = timed[0].median(Measure::elapsed) / median;
     auto const below = ratio < ways_[i].floor;
     std::printf("  %-44s %8.3f ms %14.0f %6.1f %7.2f%s", ways_[i].name.c_str(), median * 1e3, units_ / median, error,
                 ratio, error > 5 ? "  noisy" : "");

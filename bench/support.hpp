@@ -47,8 +47,9 @@ inline std::vector<ankerl::nanobench::Result>& results() {
   return all;
 }
 
-/// Several ways to do the same work, timed in turn, one run of each per round, forth and back: what disturbs the
-/// machine for longer than a round disturbs all of them alike, so the ratios of a round hold where the times do not.
+/// Several ways to do the same work, timed in turn, round by round. The first one is the baseline and is timed again
+/// behind each of the others: what disturbs the machine for a while disturbs all of them alike, so the ratios hold
+/// where the times do not.
 class Rounds {
  public:
   /// One run does `units` of `unit`.
@@ -74,8 +75,8 @@ class Rounds {
   }
 
   /// Times `rounds` rounds, after one that is not counted unless `warm_up` is off, and prints a line per way: median,
-  /// units per second, median deviation (err%; above 5 the line is marked as noisy), median of the rounds' ratios to
-  /// the baseline.
+  /// units per second, median deviation (err%; above 5 the line is marked as noisy), ratio of the baseline's median
+  /// to it.
   void run(std::size_t rounds, std::uint64_t runs_per_round = 1, bool warm_up = true) const;
 
  private:

@@ -116,7 +116,7 @@ void beside_training() {
       auto const& batch = batches[turn++ % batches.size()];
       (void)optimizer.minimize(model, batch, 0, &batches[turn % batches.size()]);
     };
-    constexpr std::size_t steps = 150;
+    constexpr std::size_t steps = 250;
     auto const undisturbed = [&] {
       auto const start = ankerl::nanobench::Clock::now();
       for (std::size_t i = 0; i < steps; ++i) step();
@@ -141,7 +141,7 @@ void beside_training() {
         .add_timed("nothing beside it", undisturbed)
         .add_timed("while a checkpoint of 10 M rows is written", while_saving, 0.95)
         .add_timed("nothing beside it again", undisturbed)
-        .run(11);
+        .run(9);
     std::printf("  the longest checkpoint took %.1f s\n", longest);
   });
 }
