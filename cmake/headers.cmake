@@ -84,6 +84,7 @@ prdist_component(prdist
     include/prdist/fleet/key_index.hpp
     include/prdist/fleet/model_tables.hpp
     include/prdist/fleet/options.hpp
+    include/prdist/fleet/own_copy.hpp
     include/prdist/fleet/roles.hpp
     include/prdist/fleet/run_main.hpp
     include/prdist/fleet/shared_failure.hpp
@@ -187,7 +188,9 @@ prdist_component(prdist
     include/prdist/checkpoint/manifest.ipp
     include/prdist/fleet/checkpoint_steps.ipp
     include/prdist/fleet/checkpointer.ipp
+    include/prdist/fleet/deal_out.ipp
     include/prdist/fleet/elastic_checkpoints.ipp
+    include/prdist/fleet/own_copy.ipp
     include/prdist/optim/kernel.ipp
     include/prdist/server/lobby.ipp
     include/prdist/server/saving.ipp

@@ -30,10 +30,10 @@ if(TARGET ctr_dnn AND TARGET prrun AND TARGET prdata)
   foreach(case IN ITEMS ${trained_whole} async_beast sync_beast async_tcp sync_tcp half_async geo ssp killed_server killed_trainer
       direct_kill_of_a_server broken_line diverged too_few_files more_workers_than_files_sync more_workers_than_files_async ten_lines pull_push own_model wrapped environment_is_wrong resumed_sync
       resumed_sync_half
-      resumed_async resumed_half_async resumed_ssp resumed_geo dealt_sync dealt_async ssp_saves uneven_async uneven_sync_stopped
+      resumed_async resumed_half_async resumed_ssp resumed_geo dealt_sync dealt_async dealt_geo ssp_saves uneven_async uneven_sync_stopped
       uneven_async_stopped finished_one_is_asked_to_stop finished_one_of_sync_is_asked_to_stop stopped_before_anything
       asked_while_it_evaluates server_is_asked_to_stop worker_is_asked_to_stop
-      nothing_to_resume_to row_policies listed_nodes last_holds_all_async last_holds_all_sync
+      nothing_to_resume_to row_policies optimizers listed_nodes last_holds_all_async last_holds_all_sync
       last_holds_all_async_resumed last_holds_all_sync_resumed no_room_for_the_last numbers_are_checked threads_of_config)
     add_test(NAME jobs.${case}
       COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/jobs.py $<TARGET_FILE_DIR:ctr_dnn> ${case})
@@ -42,7 +42,7 @@ if(TARGET ctr_dnn AND TARGET prrun AND TARGET prdata)
   if(TARGET prckpt)
     add_executable(predict_rows checkpoint/programs/predict_rows.cpp)
     target_link_libraries(predict_rows PRIVATE ${prdist_link} prdist::nn)
-    foreach(case IN ITEMS imported exported)
+    foreach(case IN ITEMS imported imported_adagrad exported)
       add_test(NAME paddle_jobs.${case}
         COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/checkpoint/paddle_jobs.py
           $<TARGET_FILE_DIR:ctr_dnn> $<TARGET_FILE_DIR:predict_rows> ${case})

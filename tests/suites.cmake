@@ -53,7 +53,7 @@ endif()
 prdist_test(cluster THREADS
   SOURCES fleet/all_reduce.cpp fleet/checkpointer.cpp fleet/dispatched_files.cpp fleet/distributed_optimizer.cpp
     fleet/elastic_checkpoints.cpp fleet/fleet.cpp fleet/flight.cpp
-    fleet/geo_copy.cpp fleet/trainer_lane.cpp fleet/model_tables.cpp fleet/run_main.cpp fleet/split_step.cpp
+    fleet/geo_copy.cpp fleet/trainer_lane.cpp fleet/model_tables.cpp fleet/own_copy.cpp fleet/run_main.cpp fleet/split_step.cpp
     fleet/standalone_server.cpp fleet/strategy_models.cpp
   TIMEOUT 300)
 

@@ -36,7 +36,12 @@ Manifest whole() {
                                      .sizes = {24242, 999},
                                      .shuffle = 17},
                         .program = R"({"auc":7.5E-1,"days":[1,2]})"},
-                       {.index = 1},
+                       {.index = 1,
+                        .copy = PartSummary{.name = "copy-001",
+                                            .server = 1,
+                                            .bytes = 777,
+                                            .checksum = 0x1234,
+                                            .tables = {{table_id("embedding"), 5, 0, 100}}}},
                        {.index = 2,
                         .position = {.epoch = 3,
                                      .files = std::vector<std::string>{},
@@ -73,6 +78,22 @@ TEST(Manifest, ComesBackAsItWasWritten) {
   EXPECT_EQ(manifest.tables[1].bytes, 48U);
   EXPECT_EQ(manifest.find(table_id("dense")), &manifest.tables[1]);
   EXPECT_EQ(manifest.find(1), nullptr);
+}
+
+TEST(Manifest, ItsFilesArePartsAndCopies) {
+  auto const manifest = whole();
+  std::vector<std::string> names;
+  for (auto const* const file : manifest.files()) names.push_back(file->name);
+  EXPECT_EQ(names, (std::vector<std::string>{"part-000", "part-001", "copy-001"}));
+}
+
+TEST(Manifest, ACopyIsOfItsWorkerAndInItsFolder) {
+  auto const text = to_json(whole());
+  EXPECT_EQ(reading(without(text, "\"name\": \"copy-001\"", "\"name\": \"../copy-001\"")),
+            concat("prdist[checkpoint.damaged] d/manifest.json, trainers[1].copy.name is not copy-001", way_out));
+  EXPECT_EQ(reading(without(without(text, "\"name\": \"copy-001\"", "\"name\": \"copy-002\""), "\"worker\": 1",
+                            "\"worker\": 2")),
+            concat("prdist[checkpoint.damaged] d/manifest.json, trainers[1].copy.worker is not 1", way_out));
 }
 
 TEST(Manifest, NamesOfFilesAreBytes) {

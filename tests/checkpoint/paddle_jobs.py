@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """From Paddle and back, with whole jobs on both sides. What is not at hand is named, and the test is skipped then.
 
-    paddle_jobs.py BIN_DIR PROGRAMS_DIR imported|exported
+    paddle_jobs.py BIN_DIR PROGRAMS_DIR imported|imported_adagrad|exported
 
 imported: tables that real Paddle saved (PRDIST_PADDLE_SAMPLES) predict the same in a job here, and train on.
+imported_adagrad: a table of another rule trains on by that rule.
 exported: what a job here has learned predicts the same in a job of real Paddle (PADDLE_PYTHON, a python that has
 paddlepaddle 2.6), which goes on training with the optimizer's state.
 """
@@ -56,11 +57,34 @@ def close(found, expected, most):
     assert worst < most, worst
 
 
-def imported():
+def sample_of(name):
+    """What Paddle saved under this name; None, with a word about it, when it is not here."""
     samples = pathlib.Path(os.environ.get("PRDIST_PADDLE_SAMPLES", HERE.parents[2] / "shared/peers/paddle/ckpt_sample"))
-    sample = samples / "ctr_dnn_dim9_adam"
-    if not sample.exists():
-        print("skipped: no checkpoint of Paddle at hand; set PRDIST_PADDLE_SAMPLES to the folder of ctr_dnn_dim9_adam")
+    if (samples / name).exists():
+        return samples / name
+    print("skipped: no checkpoint of Paddle at hand; set PRDIST_PADDLE_SAMPLES to the folder of", name)
+    return None
+
+
+def imported_adagrad():
+    sample = sample_of("probe/adagrad/persistables_mode0")
+    if not sample:
+        return SKIPPED
+    run(BIN / "prckpt", "from-paddle", sample, "ckpt", "--rule", "adagrad", "--no-dense")
+    before = run(BIN / "prckpt", "show", "ckpt", "--key", "301")
+    run(BIN / "prdata", "--out", "data", "--rows", "2000", "--test-rows", "500")
+    train = [BIN / "ctr_dnn", "--train", "data/train", "--test", "data/test", "--hidden", *HIDDEN, "--dim", "4",
+             "--save_dir", "ckpt", "--resume"]
+    job(2, *train, "--optimizer", "row_adagrad", "--dense_optimizer", "adam")
+    assert "resumed from ckpt/pass-00000" in (WORK / "log/workerlog.0").read_text(encoding="utf-8")
+    after = run(BIN / "prckpt", "show", "ckpt", "--key", "301")
+    assert "pass-00001" in after and "row_adagrad" in before and "row_adagrad" in after, (before, after)
+    return 0
+
+
+def imported():
+    sample = sample_of("ctr_dnn_dim9_adam")
+    if not sample:
         return SKIPPED
     run(BIN / "prckpt", "from-paddle", sample / "persistables", "ckpt", "--hidden", *HIDDEN)
     for servers in (1, 3):
@@ -158,7 +182,7 @@ def exported():
 
 
 try:
-    CODE = {"imported": imported, "exported": exported}[CASE]()
+    CODE = {"imported": imported, "imported_adagrad": imported_adagrad, "exported": exported}[CASE]()
 finally:
     shutil.rmtree(WORK, ignore_errors=True)
 sys.exit(CODE)

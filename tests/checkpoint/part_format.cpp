@@ -9,6 +9,7 @@ TEST(PartFormat, NamesAndNumbersHaveAFixedWidthAndGrow) {
   EXPECT_EQ(part_name(0), "part-000");
   EXPECT_EQ(part_name(17), "part-017");
   EXPECT_EQ(part_name(1234), "part-1234");
+  EXPECT_EQ(copy_name(7), "copy-007");
   EXPECT_EQ(hex(0), "0000000000000000");
   EXPECT_EQ(hex(0xfedcba9876543210), "fedcba9876543210");
 }

@@ -57,7 +57,7 @@ std::string summary(Checkpoint const& checkpoint) {
     rows += table.rows;
     names += concat(names.empty() ? "" : ", ", name_of(table.spec));
   }
-  for (auto const& part : manifest.parts) bytes += part.bytes;
+  for (auto const* const part : manifest.files()) bytes += part->bytes;
   return concat(pass_name(manifest.pass), "  ",
                 manifest.base ? concat("changes since ", pass_name(manifest.base->pass)) : std::string("full"),
                 ", step ", manifest.step, ", tables ", names, ", ", rows, " rows, ", mebibytes(bytes), ", ",

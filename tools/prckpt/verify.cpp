@@ -23,10 +23,11 @@ bool verified(std::string const& path) {
     auto const checkpoint = open_checkpoint(path);
     std::uint64_t blocks = 0, rows = 0, bytes = 0, damaged = 0;
     Shown shown;
-    for (auto const& part : checkpoint.manifest.parts) {
-      auto const reader = checkpoint.read(part);
+    auto const files = checkpoint.manifest.files();
+    for (auto const* const part : files) {
+      auto const reader = checkpoint.read(*part);
       RowBlock block;
-      bytes += part.bytes;
+      bytes += part->bytes;
       for (auto const& entry : reader.blocks()) {
         try {
           reader.read(entry, block);
@@ -36,13 +37,13 @@ bool verified(std::string const& path) {
         }
         ++blocks;
         if (entry.kind == BlockKind::rows) rows += entry.count;
-        shown(concat(path, '/', part.name), rows);
+        shown(concat(path, '/', part->name), rows);
       }
     }
     (void)chain_of(checkpoint);
     if (damaged == 0) {
-      say(concat(path, ": ", checkpoint.manifest.parts.size(), " parts, ", blocks, " blocks, ", rows, " rows, ",
-                 mebibytes(bytes), ", all good"));
+      say(concat(path, ": ", files.size(), " parts, ", blocks, " blocks, ", rows, " rows, ", mebibytes(bytes),
+                 ", all good"));
       return true;
     }
     say(concat(path, ": ", damaged, " of ", blocks, " blocks are damaged"));

@@ -129,11 +129,12 @@ inline void remove_checkpoint(std::string const& path) {
 
 /// @throws Error as open_checkpoint()
 inline void check_parts(Checkpoint const& checkpoint) {
-  for (auto const& part : checkpoint.manifest.parts) {
-    auto const reader = checkpoint.read(part);
-    if (reader.bytes() != part.bytes || reader.checksum_of_all() != part.checksum || reader.server() != part.server) {
+  for (auto const* const part : checkpoint.manifest.files()) {
+    auto const reader = checkpoint.read(*part);
+    if (reader.bytes() != part->bytes || reader.checksum_of_all() != part->checksum ||
+        reader.server() != part->server) {
       throw Error(Errc::checkpoint_damaged, reader.path(), ", has ", reader.bytes(), " bytes and checksum ",
-                  hex(reader.checksum_of_all()), ", the manifest says ", part.bytes, " and ", hex(part.checksum),
+                  hex(reader.checksum_of_all()), ", the manifest says ", part->bytes, " and ", hex(part->checksum),
                   ": it belongs to another checkpoint, restore the right one or load an older checkpoint");
     }
   }
@@ -200,11 +201,14 @@ inline void check_parts(Checkpoint const& checkpoint) {
   return std::nullopt;
 }
 
-/// Reads and verifies every block. @throws Error as open_checkpoint()
+/// Reads and verifies every block of one file. @throws Error as open_checkpoint()
+inline void verify(Checkpoint const& checkpoint, PartSummary const& part) {
+  checkpoint.read(part).for_each([](auto, auto) { return true; }, [](auto const&) {});
+}
+
+/// The same of all files. @throws Error as open_checkpoint()
 inline void verify(Checkpoint const& checkpoint) {
-  for (auto const& part : checkpoint.manifest.parts) {
-    checkpoint.read(part).for_each([](auto, auto) { return true; }, [](auto const&) {});
-  }
+  for (auto const* const part : checkpoint.manifest.files()) verify(checkpoint, *part);
 }
 
 /// Removes complete checkpoints but the newest `keep` and what those build on. One that cannot be read is not counted

@@ -23,7 +23,7 @@ namespace prdist {
 /// What a reader of this release understands.
 inline constexpr std::uint32_t manifest_format = 1;
 
-/// One part file, as the server that wrote it reports it.
+/// One part file, as the server that wrote it reports it; or a worker's copy, as that worker does.
 struct PartSummary {
   struct Table {
     TableId table = 0;
@@ -35,7 +35,7 @@ struct PartSummary {
   };
 
   std::string name{};
-  std::uint32_t server = 0;
+  std::uint32_t server = 0;    ///< of a copy: the worker
   std::uint64_t bytes = 0;     ///< of the file
   std::uint64_t checksum = 0;  ///< of its closing record, which stands for all of it
   std::vector<Table> tables{};
@@ -62,7 +62,8 @@ struct Manifest {
   struct Trainer {
     std::uint32_t index = 0;
     DataPosition position{};
-    std::string program = "null";  ///< JSON that the program wants back
+    std::string program = "null";       ///< JSON that the program wants back
+    std::optional<PartSummary> copy{};  ///< the optimizer's state of one that trains a copy of its own
 
     friend bool operator==(Trainer const&, Trainer const&) = default;
   };
@@ -78,6 +79,16 @@ struct Manifest {
   std::vector<Table> tables{};
   std::vector<PartSummary> parts{};
   std::vector<Trainer> trainers{};
+
+  /// Every file: the servers' parts, then the workers' copies.
+  [[nodiscard]] std::vector<PartSummary const*> files() const {
+    std::vector<PartSummary const*> all;
+    for (auto const& part : parts) all.push_back(&part);
+    for (auto const& trainer : trainers) {
+      if (trainer.copy) all.push_back(&*trainer.copy);
+    }
+    return all;
+  }
 
   /// The table of this number, or null.
   [[nodiscard]] Table const* find(TableId id) const {

@@ -128,26 +128,28 @@ inline void indent(std::string& out, boost::json::value const& value, std::size_
   }
 }
 
-inline boost::json::object json_of(PartSummary const& part) {
+/// `owner` is what a part belongs to: server or worker.
+inline boost::json::object json_of(PartSummary const& part, char const* owner = "server") {
   boost::json::array tables;
   for (auto const& table : part.tables) {
     tables.push_back(boost::json::object{
         {"table", table.table}, {"rows", table.rows}, {"removed", table.removed}, {"bytes", table.bytes}});
   }
   return {{"name", part.name},
-          {"server", part.server},
+          {owner, part.server},
           {"bytes", part.bytes},
           {"checksum", hex(part.checksum)},
           {"tables", std::move(tables)}};
 }
 
-inline PartSummary read_part(JsonPlace const& from) {
+inline PartSummary read_part(JsonPlace const& from, char const* owner = "server",
+                             std::string (*name_of_file)(std::uint32_t) = part_name) {
   PartSummary part{.name = from["name"].text(),
-                   .server = from["server"].number<std::uint32_t>(),
+                   .server = from[owner].number<std::uint32_t>(),
                    .bytes = from["bytes"].number<std::uint64_t>(),
                    .checksum = from["checksum"].hex_number()};
   // The name leads to a file: it must not lead out of the folder.
-  if (part.name != part_name(part.server)) from["name"].fail(concat("is not ", part_name(part.server)));
+  if (auto const name = name_of_file(part.server); part.name != name) from["name"].fail(concat("is not ", name));
   from["tables"].for_each([&](JsonPlace const& table) {
     part.tables.push_back({.table = table["table"].number<TableId>(),
                            .rows = table["rows"].number<std::uint64_t>(),
@@ -238,13 +240,22 @@ inline boost::json::object json_of(Manifest::Trainer const& trainer) {
     throw Error(Errc::config_invalid, "what the program of trainer ", trainer.index, " keeps is not JSON, ",
                 error.message(), ": give one JSON value, or null");
   }
-  return {{"trainer", trainer.index}, {"position", json_of(trainer.position)}, {"program", std::move(program)}};
+  boost::json::object out{
+      {"trainer", trainer.index}, {"position", json_of(trainer.position)}, {"program", std::move(program)}};
+  if (trainer.copy) out["copy"] = json_of(*trainer.copy, "worker");
+  return out;
 }
 
 inline Manifest::Trainer read_trainer(JsonPlace const& from) {
-  return {.index = from["trainer"].number<std::uint32_t>(),
-          .position = read_position(from["position"]),
-          .program = boost::json::serialize(from["program"].value())};
+  Manifest::Trainer trainer{.index = from["trainer"].number<std::uint32_t>(),
+                            .position = read_position(from["position"]),
+                            .program = boost::json::serialize(from["program"].value())};
+  if (from.has("copy")) {
+    auto const copy = from["copy"];
+    trainer.copy = read_part(copy, "worker", copy_name);
+    if (trainer.copy->server != trainer.index) copy["worker"].fail(concat("is not ", trainer.index));
+  }
+  return trainer;
 }
 
 inline Manifest::Table read_table(JsonPlace const& from) {

@@ -108,10 +108,23 @@ template <class Record>
   return text;
 }
 
+namespace detail {
+
+[[nodiscard]] inline std::string numbered(std::string_view word, std::uint32_t number) {
+  auto const digits = concat(number);
+  return concat(word, '-', std::string(digits.size() < 3 ? 3 - digits.size() : 0, '0'), digits);
+}
+
+}  // namespace detail
+
 /// `part-007`: the file of server 7.
 [[nodiscard]] inline std::string part_name(std::uint32_t server) {
-  auto const number = concat(server);
-  return concat("part-", std::string(number.size() < 3 ? 3 - number.size() : 0, '0'), number);
+  return detail::numbered("part", server);
+}
+
+/// `copy-007`: the file of worker 7, of a strategy whose workers train copies of their own.
+[[nodiscard]] inline std::string copy_name(std::uint32_t worker) {
+  return detail::numbered("copy", worker);
 }
 
 }  // namespace prdist

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the rows of one server into a part file, block by block as a cut hands them out. The writer keeps 64 bytes per
-// block.
+// Writes the rows of one server into a part file, block by block as a cut hands them out; or what a worker knows of its
+// own copy, into a file of the same form. The writer keeps 64 bytes per block.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,12 @@ namespace prdist {
 class PartWriter {
  public:
   /// Makes `folder`/part-NNN. @throws Error checkpoint.file
-  PartWriter(std::string const& folder, std::uint32_t server)
-      : summary_{.name = part_name(server), .server = server}, file_(concat(folder, '/', summary_.name)) {
-    file_.write(detail::bytes_of_record(detail::sealed(PartHead{.server = server})));
+  PartWriter(std::string const& folder, std::uint32_t server) : PartWriter(folder, server, part_name(server)) {}
+
+  /// The same under another name. @throws Error checkpoint.file
+  PartWriter(std::string const& folder, std::uint32_t number, std::string name)
+      : summary_{.name = std::move(name), .server = number}, file_(concat(folder, '/', summary_.name)) {
+    file_.write(detail::bytes_of_record(detail::sealed(PartHead{.server = number})));
   }
 
   /// Appends a block; its memory may be reused at once. A block without keys is left out. After an error the file is

@@ -163,14 +163,15 @@ inline void load(Client& client, Checkpoint const& checkpoint) {
 }
 
 /// Loads the newest checkpoint in `directory` of which every block is sound, after `check` has not refused it: damage
-/// inside a block shows only when it is read, and its id goes into `damaged`. Nothing when none is left.
+/// inside a block shows only when it is read, there or by `check`, and its id goes into `damaged`. Nothing when none is
+/// left.
 template <class Check>
 [[nodiscard]] std::optional<Checkpoint> load_latest(Client& client, std::string const& directory, Check&& check,
                                                     std::set<std::string>& damaged) {
   auto below = ~std::uint64_t{0};
   while (auto newest = latest(directory, below)) {
-    check(newest->manifest);
     try {
+      check(*newest);
       load(client, *newest);
       return newest;
     } catch (Error const& error) {
@@ -212,7 +213,7 @@ template <class Check>
     }
   }
   std::uint64_t bytes = 0;
-  for (auto const& part : checkpoint.manifest.parts) bytes += part.bytes;
+  for (auto const* const part : checkpoint.manifest.files()) bytes += part->bytes;
   log(Level::info, "checkpoint ", checkpoint.path, ": step ", checkpoint.manifest.step, ", ",
       rows_in(checkpoint.manifest), " rows, ", bytes, " bytes",
       checkpoint.manifest.base ? concat(", changes since ", pass_name(checkpoint.manifest.base->pass)) : "");

@@ -28,6 +28,7 @@
 #include <prdist/core/descriptor.hpp>
 #include <prdist/core/error.hpp>
 #include <prdist/data/position.hpp>
+#include <prdist/fleet/own_copy.hpp>
 #include <prdist/trainer/client.hpp>
 
 namespace prdist {
@@ -49,7 +50,8 @@ enum class Next { train, stop };
 
 namespace detail {
 struct CheckpointWriting;
-}
+struct WrittenCopy;
+}  // namespace detail
 
 class Checkpointer {
  public:
@@ -57,7 +59,7 @@ class Checkpointer {
   /// brings every push of this worker to the servers. With `in_step` all workers take the same steps, as Sync does, and
   /// meet at the same one. @throws Error checkpoint.file when it cannot be written or another job is there
   Checkpointer(Client& client, CheckpointOptions options, std::string_view strategy, bool in_step,
-               std::function<void()> settle);
+               std::function<void()> settle, OwnCopy copy = {});
   Checkpointer(Checkpointer const&) = delete;
   Checkpointer& operator=(Checkpointer const&) = delete;
   /// Waits for a checkpoint that is being written.
@@ -104,13 +106,11 @@ class Checkpointer {
   [[nodiscard]] std::uint64_t step() const noexcept { return step_; }
 
  private:
-  /// What this worker brings to a meeting: `word`, its step, and where it stands.
-  [[nodiscard]] std::string text_of(std::string_view word, WorkerState const& state);
+  /// What this worker brings to a meeting: `word`, its step, its copy if there is one, and where it stands.
+  [[nodiscard]] std::string text_of(std::string_view word, WorkerState const& state, detail::WrittenCopy const& copy);
   void start_writing(Texts const& texts);
   /// Whether what is in the folder is another job's: told once, by whoever writes the first one of this job.
   [[nodiscard]] bool others_are_there();
-  /// What each worker is to go on with. @throws Error when it cannot be told
-  [[nodiscard]] std::vector<Manifest::Trainer> deal_out(Manifest const& manifest) const;
   /// Waits for the one that is being written. @throws Error what went wrong
   void wait();
   /// As wait(), but only logs.
@@ -121,6 +121,7 @@ class Checkpointer {
   std::string strategy_;
   bool in_step_;
   std::function<void()> settle_;
+  OwnCopy copy_;
   std::uint64_t step_ = 0;
   std::set<std::string> damaged_{};  ///< ids of checkpoints that resume() found to be so; all workers know them
   std::uint64_t met_at_ = 0;

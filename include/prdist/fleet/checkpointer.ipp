@@ -17,10 +17,11 @@
 #include <prdist/core/log.hpp>
 #include <prdist/core/stop_signal.hpp>
 #include <prdist/core/text.hpp>
-#include <prdist/data/deal.hpp>
 #include <prdist/fleet/checkpoint_steps.ipp>
 #include <prdist/fleet/checkpointer.hpp>
+#include <prdist/fleet/deal_out.ipp>
 #include <prdist/fleet/dispatched_files.hpp>
+#include <prdist/fleet/own_copy.ipp>
 #include <prdist/fleet/shared_failure.hpp>
 
 namespace prdist {
@@ -41,34 +42,39 @@ inline constexpr std::string_view training_word = "training ", stopping_word = "
 /// holds, as they come back with other things around them.
 inline constexpr std::size_t most_names = std::size_t{8} << 20;
 
-/// The step in the first line.
-[[nodiscard]] inline std::uint64_t step_in(std::string_view text) {
-  auto const line = text.substr(0, text.find('\n'));
-  std::uint64_t step = 0;
-  (void)parse_number(line.substr(line.find(' ') + 1), step);
-  return step;
-}
+/// What a worker has brought to a meeting: its word and step in the first line, the folder with its copy in the second.
+struct Brought {
+  explicit Brought(std::string_view text) {
+    auto const line = next_line(text);
+    (void)parse_number(line.substr(line.find(' ') + 1), step);
+    folder = next_line(text);
+    rest = text;
+  }
 
-/// @throws Error data.position
-[[nodiscard]] inline std::uint64_t size_of_file(std::string const& name) {
-  std::error_code failed;
-  auto const size = std::filesystem::file_size(name, failed);
-  if (!failed) return size;
-  throw Error(Errc::data_position, name, ", a file of the job that was stopped, ", failed.message(),
-              ": bring it back to where all workers see it, or load the weights alone with Fleet::load()");
-}
+  std::uint64_t step = 0;
+  std::string_view folder{};
+  std::string_view rest{};  ///< where it stands, as JSON; or why its copy could not be written
+
+ private:
+  static std::string_view next_line(std::string_view& text) {
+    auto const line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    return line;
+  }
+};
 
 inline constexpr std::string_view last_not_written = "the last checkpoint was not written";
 
 }  // namespace detail
 
 PRDIST_DECL Checkpointer::Checkpointer(Client& client, CheckpointOptions options, std::string_view strategy,
-                                       bool in_step, std::function<void()> settle)
+                                       bool in_step, std::function<void()> settle, OwnCopy copy)
     : client_(client),
       options_(std::move(options)),
       strategy_(strategy),
       in_step_(in_step),
-      settle_(std::move(settle)) {
+      settle_(std::move(settle)),
+      copy_(std::move(copy)) {
   if (client_.options().elastic) {
     throw Error(Errc::job_state, "a Checkpointer, whose workers all meet, in an elastic job: use ElasticCheckpoints");
   }
@@ -89,7 +95,11 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
   if (client_.options().trainer == 0) {
     try {
       std::vector<Manifest::Trainer> workers;
-      auto const check = [&](Manifest const& manifest) { workers = deal_out(manifest); };
+      auto const check = [&](Checkpoint const& checkpoint) {
+        workers = detail::deal_out(checkpoint.manifest, client_.options().trainers, options_.directory);
+        // By one for all: those who find out later could not choose another any more.
+        if (copy_.load) detail::verify_copies(checkpoint);
+      };
       if (auto newest = detail::load_latest(client_, options_.directory, check, damaged_)) {
         auto const before = newest->manifest.trainers.size();
         newest->manifest.trainers = std::move(workers);
@@ -122,13 +132,17 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
   damaged_ = detail::words_in(news.substr(0, line));
   auto const manifest = manifest_from_json(news.substr(line + 1), "the manifest that worker 0 has read");
   step_ = met_at_ = manifest.step;
+  if (copy_.load) {
+    detail::load_copies(copy_, concat(options_.directory, '/', pass_name(manifest.pass)), client_.options().trainer,
+                        client_.options().trainers);
+  }
   // Weights alone, from a save that no worker stood for: all data from the beginning.
   if (manifest.trainers.empty()) return std::nullopt;
   for (auto const& trainer : manifest.trainers) {
     if (trainer.index != client_.options().trainer) continue;
     WorkerState state{trainer.position, trainer.program};
     if (state.position.source == 0 && state.position.files) {
-      state.position.files = manifest.trainers.front().position.files;  // dealt, see deal_out()
+      state.position.files = manifest.trainers.front().position.files;  // dealt, see deal_out.ipp
     }
     return state;
   }
@@ -136,48 +150,10 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
               " does not know where worker ", client_.options().trainer, " stood: load an older one");
 }
 
-PRDIST_DECL std::vector<Manifest::Trainer> Checkpointer::deal_out(Manifest const& manifest) const {
-  auto const workers = client_.options().trainers;
-  if (manifest.trainers.empty() || manifest.trainers.size() == workers) {
-    auto same = manifest.trainers;
-    for (auto& trainer : same) {
-      trainer.position.files.reset();  // each knows its own
-    }
-    return same;
-  }
-  auto const refuse = [&](auto const&... why) {
-    throw Error(Errc::config_contradiction, options_.directory, ": the job that saved ", pass_name(manifest.pass),
-                " had ", manifest.trainers.size(), " workers, this one has ", workers, ", and ", why...,
-                ": start as many, or load the weights alone with Fleet::load()");
-  };
-  std::vector<DataPosition> positions;
-  for (auto const& trainer : manifest.trainers) {
-    if (trainer.program != "null") {
-      refuse("what the program of worker ", trainer.index, " kept for itself cannot be dealt out");
-    }
-    positions.push_back(trainer.position);
-  }
-  std::vector<DataPosition> dealt(workers);
-  // A program may read no data that has a position, and say nothing of it.
-  if (std::ranges::any_of(positions, [](auto const& position) { return position != DataPosition{}; })) {
-    for (auto const& trainer : manifest.trainers) {
-      if (!trainer.position.files) {
-        refuse("it is not known which files worker ", trainer.index, " had, so nobody can go on for it");
-      }
-    }
-    dealt = deal(positions, workers, detail::size_of_file);
-  }
-  std::vector<Manifest::Trainer> out;
-  for (std::uint32_t index = 0; index < workers; ++index) {
-    // All know the same files, and hear of them once.
-    if (index > 0 && dealt[index].files) dealt[index].files->clear();
-    out.push_back({.index = index, .position = std::move(dealt[index])});
-  }
-  return out;
-}
-
-PRDIST_DECL std::string Checkpointer::text_of(std::string_view word, WorkerState const& state) {
-  Manifest::Trainer trainer{client_.options().trainer, state.position, state.program};
+PRDIST_DECL std::string Checkpointer::text_of(std::string_view word, WorkerState const& state,
+                                              detail::WrittenCopy const& copy) {
+  if (copy.failed) return concat(word, step_, "\n\n", detail::failure_text(*copy.failed));
+  Manifest::Trainer trainer{client_.options().trainer, state.position, state.program, copy.part};
   constexpr std::size_t most_digits = 20;  // of a file's size
   std::size_t bytes = 0;
   if (auto const& files = trainer.position.files) {
@@ -192,7 +168,8 @@ PRDIST_DECL std::string Checkpointer::text_of(std::string_view word, WorkerState
     trainer.position.files.reset();
     trainer.position.sizes.clear();
   }
-  return concat(word, step_, '\n', to_json(trainer));
+  auto const folder = copy.folder ? detail::last_name(copy.folder->path()) : std::string_view{};
+  return concat(word, step_, '\n', folder, '\n', to_json(trainer));
 }
 
 PRDIST_DECL Next Checkpointer::between_steps(std::function<WorkerState()> const& state) {
@@ -224,7 +201,9 @@ PRDIST_DECL Next Checkpointer::meet(WorkerState const& state) {
   auto const name = concat("checkpoint ", wanted.number);
   settle_();
   auto const word = wanted.stop ? detail::stopping_word : detail::training_word;
-  auto const texts = client_.meet(name, text_of(word, state), true);
+  // It stays until all have heard that the moment is marked.
+  auto const copy = detail::write_copy(copy_, options_.directory, own);
+  auto const texts = client_.meet(name, text_of(word, state, copy), true);
   auto writer = own;
   bool stop = false;
   for (auto const& [worker, text] : texts) {
@@ -268,11 +247,16 @@ PRDIST_DECL Next Checkpointer::meet(WorkerState const& state) {
 PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
   wait_quietly();
   auto manifest = detail::manifest_of(client_, strategy_);
+  std::vector<std::string> copies;
   for (auto const& [worker, text] : texts) {
+    detail::Brought const brought(text);
+    detail::throw_failure_in(brought.rest, concat("worker ", worker, " could not write what its optimizer knows"));
     // Who writes may have finished long before the others: the step never goes back.
-    manifest.step = std::max(manifest.step, detail::step_in(text));
-    auto const json = std::string_view(text).substr(std::min(text.find('\n') + 1, text.size()));
-    manifest.trainers.push_back(trainer_from_json(json, concat("worker ", worker)));
+    manifest.step = std::max(manifest.step, brought.step);
+    manifest.trainers.push_back(trainer_from_json(brought.rest, concat("worker ", worker)));
+    if (auto const& copy = manifest.trainers.back().copy) {
+      copies.push_back(concat(options_.directory, '/', brought.folder, '/', copy->name));
+    }
   }
   if (manifest.trainers.size() != client_.options().trainers) {
     throw Error(Errc::job_state, "a checkpoint of ", manifest.trainers.size(), " of ", client_.options().trainers,
@@ -291,6 +275,7 @@ PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
   bool const keep_all = others_are_there();
   auto const pass = detail::next_pass(options_.directory);
   auto pending = std::make_shared<PendingCheckpoint>(options_.directory, pass, concat(::getpid()));
+  for (auto const& copy : copies) detail::take_in(pending->path(), copy);
   detail::cut(client_, pending->path(), since);
   auto const write = [this, pending, manifest = std::move(manifest), links, keep_all] {
     (void)detail::complete(client_, *pending, manifest, links);
@@ -332,13 +317,15 @@ PRDIST_DECL void Checkpointer::wait_quietly() noexcept {
 PRDIST_DECL void Checkpointer::finish(WorkerState const& state) {
   settle_();
   wait_quietly();
-  client_.retire(text_of(detail::finished_word, state));
+  // Without its copy: it has no more batches, and there may be many checkpoints yet.
+  client_.retire(text_of(detail::finished_word, state, {}));
 }
 
 PRDIST_DECL void Checkpointer::save(WorkerState const& state) {
   settle_();
   auto const own = client_.options().trainer;
-  auto const texts = client_.meet("the last checkpoint", text_of(detail::finished_word, state));
+  auto const copy = detail::write_copy(copy_, options_.directory, own);
+  auto const texts = client_.meet("the last checkpoint", text_of(detail::finished_word, state, copy));
   auto const writer = texts.begin()->first;
   std::string failed;
   if (writer == own) {
@@ -358,7 +345,7 @@ PRDIST_DECL void load_checkpoint(Client& client, std::string const& path) {
   if (std::filesystem::exists(concat(path, "/manifest.json"))) return detail::load(client, open_checkpoint(path));
   std::set<std::string> damaged;
   if (!detail::load_latest(
-          client, path, [](Manifest const&) {}, damaged)) {
+          client, path, [](Checkpoint const&) {}, damaged)) {
     throw Error(Errc::checkpoint_missing, path, ", has no complete checkpoint: save one first, or check the path");
   }
 }

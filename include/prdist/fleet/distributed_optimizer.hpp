@@ -164,6 +164,15 @@ class DistributedOptimizer {
     if (copy_) copy_->settle();
   }
 
+  // Of a strategy whose workers train copies of their own: what the optimizer knows, into a checkpoint and back. After
+  // settle(), and after prepare(). @throws as GeoCopy
+  void save_copy(PartWriter& to) requires(StrategyChoice::apply == ApplyRule::add) {
+    if (copy_) copy_->save(to);
+  }
+  void load_copy(PartReader const& from) requires(StrategyChoice::apply == ApplyRule::add) {
+    if (copy_) copy_->load(from);
+  }
+
   /// This worker has no more batches: waits as settle() does, and lets the others' steps go on without it. Workers
   /// with uneven data call it before they meet at a barrier; stop_worker() includes it.
   void finish() {

@@ -159,8 +159,8 @@ PRDIST_DECL void ElasticCheckpoints::begin(bool resume) {
 
 PRDIST_DECL std::string ElasticCheckpoints::load_newest() {
   std::optional<FileState> files;
-  auto const check = [&](Manifest const& manifest) {
-    auto const path = concat(options_.directory, '/', pass_name(manifest.pass));
+  auto const check = [&](Checkpoint const& checkpoint) {
+    auto const& [path, id, manifest] = checkpoint;
     files.reset();
     try {
       if (manifest.trainers.size() == 1) files = file_state_from_json(manifest.trainers[0].program, path);

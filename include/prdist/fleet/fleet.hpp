@@ -269,8 +269,14 @@ class Fleet {
   /// Checkpoints that this job can be resumed from; see Checkpointer. Both must outlive it.
   template <class OfModel>
   [[nodiscard]] Checkpointer checkpointer(OfModel& optimizer, CheckpointOptions options) {
-    return Checkpointer(client(), std::move(options), StrategyChoice::name, StrategyChoice::apply == ApplyRule::gather,
-                        [&optimizer] { optimizer.settle(); });
+    OwnCopy copy;
+    if constexpr (StrategyChoice::apply == ApplyRule::add) {
+      copy = {[&optimizer](PartWriter& to) { optimizer.save_copy(to); },
+              [&optimizer](PartReader const& from) { optimizer.load_copy(from); }};
+    }
+    return Checkpointer(
+        client(), std::move(options), StrategyChoice::name, StrategyChoice::apply == ApplyRule::gather,
+        [&optimizer] { optimizer.settle(); }, std::move(copy));
   }
 
   /// The same for a job whose workers come and go.

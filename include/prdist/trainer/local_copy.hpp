@@ -38,6 +38,9 @@ class LocalRow {
 
   [[nodiscard]] std::span<float const> own() const { return own_; }
 
+  /// What the optimizer knows of it.
+  [[nodiscard]] std::span<float> state() const { return {own_.data() + own_.size(), old_.data()}; }
+
   void learn(RowKernel kernel, Optimizer const& rule, float const* gradient) const {
     float* const row = own_.data();
     kernel(rule, &row, &gradient, 1, own_.size());
@@ -85,6 +88,12 @@ class LocalDense {
   }
   void take_in(std::span<float const> weights) {
     each_range([&](LocalRow const& row, std::size_t at) { row.take_in(weights.data() + at); });
+  }
+
+  /// Calls `use(range, state)` with what the optimizer knows of each range; it may be changed.
+  template <class Use>
+  void for_each_state(Use&& use) {
+    each_range([&](LocalRow const& row, std::size_t at) { use(at / range_floats, row.state()); });
   }
 
  private:
@@ -172,6 +181,12 @@ class LocalRows {
   void take_in(std::span<Key const> keys, std::span<float const> rows) {
     for (std::size_t i = 0; i < keys.size(); ++i) row(index_.at(keys[i])).take_in(rows.data() + i * dim_);
   }
+
+  /// Floats that the optimizer keeps of each row.
+  [[nodiscard]] std::size_t state_floats() const { return row_floats(rule_, dim_) - dim_; }
+
+  /// Those of a row that is held; they may be changed.
+  [[nodiscard]] std::span<float> state_of(Key key) { return row(index_.at(key)).state(); }
 
  private:
   static constexpr std::size_t rows_per_chunk = 4096;
