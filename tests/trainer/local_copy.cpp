@@ -127,3 +127,39 @@ TEST(LocalDense, SendsAShareAndMovesAsTheServersDo) {
   dense.read(now);
   EXPECT_EQ(now, (std::vector<float>{13, -2}));
 }
+
+TEST(LocalRows, GoOnElsewhereWithTheStateThatTheyHad) {
+  Optimizer const rule = Adam{.rate = 0.1F};
+  LocalRows before(rule, 2), after(rule, 2);
+  std::vector<Key> const key{7};
+  before.insert(key, std::vector<float>{1, 2});
+  before.learn(key, std::vector<float>{1, -1});
+  after.insert(key, read(before, key, 2));
+  EXPECT_EQ(before.state_floats(), row_floats(rule, 2) - 2);
+  EXPECT_EQ(before.state_of(7).size(), before.state_floats());
+  std::ranges::copy(before.state_of(7), after.state_of(7).begin());
+  for (auto* const rows : {&before, &after}) rows->learn(key, std::vector<float>{0.5F, 3});
+  EXPECT_EQ(read(after, key, 2), read(before, key, 2));
+}
+
+TEST(LocalDense, GoesOnElsewhereWithTheStateThatItHad) {
+  std::vector<float> const first(range_floats + 3, 1), gradient(range_floats + 3, 0.5F);
+  LocalDense before(Adagrad{.rate = 0.1F}, first);
+  before.learn(gradient);
+  std::vector<float> weights(first.size()), others(first.size());
+  before.read(weights);
+  LocalDense after(Adagrad{.rate = 0.1F}, weights);
+  std::vector<std::vector<float>> states;
+  before.for_each_state([&](std::size_t range, std::span<float const> state) {
+    EXPECT_EQ(range, states.size());
+    states.emplace_back(state.begin(), state.end());
+  });
+  ASSERT_EQ(states.size(), 2U);
+  EXPECT_EQ(states[1].size(), 3U);
+  after.for_each_state(
+      [&](std::size_t range, std::span<float> state) { std::ranges::copy(states[range], state.begin()); });
+  for (auto* const dense : {&before, &after}) dense->learn(gradient);
+  before.read(weights);
+  after.read(others);
+  EXPECT_EQ(others, weights);
+}
