@@ -10,6 +10,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <variant>
 
@@ -61,6 +62,17 @@ struct Optimizer {
 
 [[nodiscard]] inline std::string_view name_of(Optimizer const& optimizer) {
   return std::visit([](auto const& rule) { return std::string_view(rule.name); }, optimizer.rule);
+}
+
+/// The rule of this name, as it is without numbers; nothing when there is none.
+template <std::size_t index = 0>
+[[nodiscard]] std::optional<UpdateRule> rule_named(std::string_view name) {
+  if constexpr (index == std::variant_size_v<UpdateRule>) {
+    return std::nullopt;
+  } else {
+    using Rule = std::variant_alternative_t<index, UpdateRule>;
+    return name == Rule::name ? UpdateRule(Rule{}) : rule_named<index + 1>(name);
+  }
 }
 
 /// Floats of one row: weights and all of its state.

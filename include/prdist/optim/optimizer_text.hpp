@@ -132,16 +132,6 @@ template <std::size_t... index>
   return {std::string(std::variant_alternative_t<index, UpdateRule>::name)...};
 }
 
-template <std::size_t index = 0>
-[[nodiscard]] std::optional<UpdateRule> rule_named(std::string_view name) {
-  if constexpr (index == std::variant_size_v<UpdateRule>) {
-    return std::nullopt;
-  } else {
-    using Rule = std::variant_alternative_t<index, UpdateRule>;
-    return name == Rule::name ? UpdateRule(Rule{}) : rule_named<index + 1>(name);
-  }
-}
-
 }  // namespace detail
 
 /// Reads a rule's name and its numbers; behind any rule may also stand `l1` and `l2` of a penalty (those of ftrl are
@@ -152,7 +142,7 @@ template <std::size_t index = 0>
                  "; give NAME or NAME:NUMBER=VALUE, several with commas, such as adagrad:rate=0.05,l2=1e-5");
   };
   detail::NamedNumbers numbers(text);
-  auto const rule = detail::rule_named(numbers.name());
+  auto const rule = rule_named(numbers.name());
   if (!rule) {
     constexpr auto all = std::make_index_sequence<std::variant_size_v<UpdateRule>>{};
     return wrong(concat("there is no such rule", detail::hint(numbers.name(), detail::rule_names(all))));
@@ -180,12 +170,10 @@ template <std::size_t index = 0>
                  "; give NAME or NAME:NUMBER=VALUE, several with commas, such as cosine:steps=100000,warmup=1000 or "
                  "piecewise:1000=0.5,2000=0.1");
   };
-  using Shape = Schedule::Kind;
   detail::NamedNumbers numbers(text);
   std::vector<std::string> known;
-  std::optional<Shape> kind;
-  for (auto const each : {Shape::constant, Shape::step, Shape::exponential, Shape::inverse_time, Shape::polynomial,
-                          Shape::cosine, Shape::piecewise}) {
+  std::optional<Schedule::Kind> kind;
+  for (auto const each : schedule_kinds) {
     known.emplace_back(name_of(each));
     if (numbers.name() == name_of(each)) kind = each;
   }
@@ -200,7 +188,7 @@ template <std::size_t index = 0>
     }
   });
   numbers.take_fields(schedule);
-  if (*kind == Shape::piecewise) {
+  if (*kind == Schedule::Kind::piecewise) {
     if (!numbers.has_more()) numbers.note("it needs a piece");
     numbers.take_rest([&](std::string_view from, std::string_view factor) {
       if (schedule.piece_count == Schedule::most_pieces) {

@@ -116,6 +116,10 @@ struct Schedule {
   friend bool operator==(Schedule const&, Schedule const&) = default;
 };
 
+inline constexpr std::array schedule_kinds{
+    Schedule::Kind::constant,   Schedule::Kind::step,   Schedule::Kind::exponential, Schedule::Kind::inverse_time,
+    Schedule::Kind::polynomial, Schedule::Kind::cosine, Schedule::Kind::piecewise};
+
 [[nodiscard]] constexpr std::string_view name_of(Schedule::Kind kind) noexcept {
   switch (kind) {
     case Schedule::Kind::constant: return "constant";

@@ -55,18 +55,14 @@ void read_fields(FieldReader& fields, Part& part) {
   Part::fields(part, [&](char const* name, auto& value, Limit) { fields.read(name, value); });
 }
 
-template <std::size_t Index = 0>
-UpdateRule read_rule(FieldReader& fields, std::string_view name) {
-  if constexpr (Index == std::variant_size_v<UpdateRule>) {
+inline UpdateRule read_rule(FieldReader& fields, std::string_view name) {
+  auto rule = rule_named(name);
+  if (!rule) {
     fields.fail("name", concat("'", shown(name), "' is no optimizer of this server"));
     return {};
-  } else {
-    using Rule = std::variant_alternative_t<Index, UpdateRule>;
-    if (Rule::name != name) return read_rule<Index + 1>(fields, name);
-    Rule rule;
-    read_fields(fields, rule);
-    return rule;
   }
+  std::visit([&](auto& it) { read_fields(fields, it); }, *rule);
+  return *rule;
 }
 
 inline void read_pieces(FieldReader& fields, Schedule& schedule) {
@@ -89,12 +85,10 @@ inline void read_pieces(FieldReader& fields, Schedule& schedule) {
 inline void read_schedule(FieldReader& fields, Schedule& schedule) {
   std::string name;
   fields.read("kind", name);
-  using Kind = Schedule::Kind;
-  for (auto const kind : {Kind::constant, Kind::step, Kind::exponential, Kind::inverse_time, Kind::polynomial,
-                          Kind::cosine, Kind::piecewise}) {
+  for (auto const kind : schedule_kinds) {
     if (name != name_of(kind)) continue;
     schedule.kind = kind;
-    if (kind == Kind::piecewise) read_pieces(fields, schedule);
+    if (kind == Schedule::Kind::piecewise) read_pieces(fields, schedule);
     return read_fields(fields, schedule);
   }
   fields.fail("kind", concat("'", shown(name), "' is no schedule of this server"));
