@@ -119,7 +119,7 @@ def row_policies():
     expect("--max_staleness with --single: they are for servers" in single.stderr, single.stderr)
     wrong = subprocess.run([program("ctr_dnn"), "--entry", "count_filter_entry:x", "--train", "data/train", "--test",
                             "data/test"], cwd=WORK, stderr=subprocess.PIPE, text=True, timeout=DEADLINE)
-    expect(wrong.returncode == 78, wrong.stderr)
+    expect(wrong.returncode == 64, wrong.stderr)
     expect("entry 'count_filter_entry:x'" in wrong.stderr, wrong.stderr)
 
 
@@ -140,7 +140,7 @@ def optimizers():
     for flag, value, text in [("--optimizer", "adamm", "did you mean adam?"), ("--dense_optimizer", "sgd:rate=x", "rate is 'x'"),
                               ("--schedule", "cosine", "it needs steps"), ("--rate", "nan", "rate is nan")]:
         wrong = subprocess.run([*common, flag, value], cwd=WORK, stderr=subprocess.PIPE, text=True, timeout=DEADLINE)
-        expect(wrong.returncode == 78 and text in wrong.stderr, flag + " " + wrong.stderr)
+        expect(wrong.returncode == 64 and text in wrong.stderr, flag + " " + wrong.stderr)
 
 
 def listed_nodes():

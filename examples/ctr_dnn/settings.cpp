@@ -22,6 +22,16 @@ namespace ctr_dnn {
 
 namespace {
 
+/// What is wrong with a flag is a matter of the command line: exit code 64, before anything else is looked at.
+template <class Read>
+CLI::Validator readable(Read read) {
+  return {[read](std::string const& text) {
+            auto const result = read(text);
+            return result ? std::string() : std::string(result.error().message());
+          },
+          "", "TEXT"};
+}
+
 RowPolicy row_policy(Settings const& settings) {
   auto const chosen = [](std::string_view name, auto first, auto... others) {
     ((name_of(others) == name ? void(first = others) : void()), ...);
@@ -39,6 +49,7 @@ RowPolicy row_policy(Settings const& settings) {
 }  // namespace
 
 void add_flags(CLI::App& app, Settings& settings) {
+  auto const optimizer = readable([](auto const& text) { return optimizer_from_text(text); });
   app.add_option("--train", settings.train, "Folder, file or pattern of the training rows")->capture_default_str();
   app.add_option("--test", settings.test, "Folder, file or pattern of the test rows")->capture_default_str();
   app.add_option("--strategy", settings.strategy)
@@ -58,15 +69,19 @@ void add_flags(CLI::App& app, Settings& settings) {
          "--optimizer", settings.optimizer,
          "How embeddings learn: sgd, momentum, adagrad, row_adagrad, adam, shared_adam, ftrl, rmsprop, adadelta "
          "or lamb, with numbers as in adagrad:rate=0.05,l2=1e-5")
+      ->check(optimizer)
       ->capture_default_str();
-  app.add_option("--dense_optimizer", settings.dense_optimizer, "How the dense layers do; as --optimizer without it");
+  app.add_option("--dense_optimizer", settings.dense_optimizer, "How the dense layers do; as --optimizer without it")
+      ->check(optimizer);
   app.add_option(
          "--schedule", settings.schedule,
          "How the rates change: constant, step, exponential, inverse_time, polynomial, cosine or piecewise, as in "
          "cosine:steps=100000,warmup=1000")
+      ->check(readable([](auto const& text) { return schedule_from_text(text); }))
       ->capture_default_str();
   app.add_option("--rate", settings.rate, "Learning rate of an optimizer that gives none; else its own, 0.001 of adam")
-      ->check(CLI::Range(1e-9, 10.0));
+      ->check(CLI::Range(1e-9, 10.0))
+      ->check(readable([](auto const& text) { return optimizer_from_text(concat("sgd:rate=", text)); }));
   app.add_option("--seed", settings.seed)->check(CLI::Range(0.0, 9e18))->capture_default_str();
   app.add_option("--threads", settings.threads.threads, "Threads of a worker; without it CPU_NUM, else 1")
       ->check(CLI::Range(1, 1024));
@@ -91,6 +106,7 @@ void add_flags(CLI::App& app, Settings& settings) {
       ->capture_default_str();
   app.add_option("--entry", settings.entry,
                  "Which keys get a row: none (all), count_filter_entry:N, bloom_filter_entry:N, probability_entry:P")
+      ->check(readable([](auto const& text) { return entry_from_text(text); }))
       ->capture_default_str();
   app.add_option("--eviction", settings.eviction, "Which rows go when PRDIST_SERVER_MEMORY_MB leaves no room")
       ->check(CLI::IsMember({"none", "lru", "score"}))

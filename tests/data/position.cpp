@@ -139,8 +139,8 @@ TEST_F(Position, OtherFilesOrAnotherSeedAreRefused) {
   Batch batch;
   ASSERT_TRUE(reader.next(batch));
   auto const at = reader.position();
-  auto const text = concat(" are another list or have another shuffle seed than when the position in '", files_[0],
-                           "' was taken: give the same files and seed, or start without the position");
+  auto const text = concat(" are another list than when the position in '", files_[0],
+                           "' was taken: give the same files, by the same paths, or start without the position");
   SlotReader fewer({files_[0], files_[1]}, options);
   EXPECT_EQ(error_of([&] { fewer.resume(at); }), "prdist[data.position] the data, 2 files now," + text);
   std::swap(files_[1], files_[2]);
@@ -149,7 +149,14 @@ TEST_F(Position, OtherFilesOrAnotherSeedAreRefused) {
   std::swap(files_[1], files_[2]);
   options.shuffle = 1;
   SlotReader shuffled(files_, options);
-  EXPECT_EQ(error_of([&] { shuffled.resume(at); }), "prdist[data.position] the data, 4 files now," + text);
+  EXPECT_EQ(error_of([&] { shuffled.resume(at); }),
+            concat("prdist[data.position] the data have another shuffle seed than when the position in '", files_[0],
+                   "' was taken: give the same seed, or start without the position"));
+  // Before the first batch there is no name to give.
+  SlotReader unread(files_, options), few({files_[0]}, options);
+  EXPECT_EQ(error_of([&] { few.resume(unread.position()); }),
+            "prdist[data.position] the data, 1 files now, are another list than when the position was taken: give the "
+            "same files, by the same paths, or start without the position");
 }
 
 TEST_F(Position, AChangedOrMissingFileIsRefused) {

@@ -2,6 +2,7 @@
 #include <prdist/fleet/checkpointer.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <thread>
 
 #include <prdist/checkpoint/directory.hpp>
 #include <prdist/checkpoint/part_reader.hpp>
@@ -384,6 +386,29 @@ TEST_F(Checkpoints, ThatCannotBeWrittenDoNotStopTheTraining) {
   job.stop_at = 7;
   auto const error = thrown([&] { run<Async>(job); });
   EXPECT_TRUE(holds(error.what(), "the last checkpoint")) << error.what();
+}
+
+// The next one may need the room; and whoever reads the log wants to know now.
+TEST_F(Checkpoints, ThatFailLeaveNothingAndSaySoAtOnce) {
+  fs::create_directories(directory);
+  if (::mount("none", directory.c_str(), "tmpfs", 0, "size=16k") != 0) GTEST_SKIP() << "a mount needs root";
+  CaughtLog const log;
+  spawn<Strategy<Async>, Transport<Memory>>(1, 1, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    auto& client = fleet.client();
+    (void)client.declare(DenseSpec{.name = "dense", .parts = {{"w", 30000, Initializer::zeros()}}});
+    Checkpointer checkpoints(client, {.directory = directory, .every = 1}, "async", false, [] {});
+    EXPECT_EQ(checkpoints.between_steps([] { return WorkerState{}; }), Next::train);
+    auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (checkpoints.writing() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    EXPECT_TRUE(names().empty());
+    EXPECT_TRUE(std::ranges::any_of(log.lines(), [](auto const& line) {
+      return line.find("a checkpoint was not written, the ones before are as they were: ") != line.npos;
+    }));
+    checkpoints.finish({});
+    fleet.stop_worker();
+  });
+  ::umount(directory.c_str());
 }
 
 TEST_F(Checkpoints, OfTwoJobsDoNotMeetInOneFolder) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -56,9 +57,13 @@ class OwnCopies : public ::testing::Test {
     std::uint64_t steps = 40;
     std::uint64_t stop_at = ~std::uint64_t{0};
     std::uint64_t every = 0;
-    bool forgets = false;                     ///< goes on without the copies
-    bool places = true;                       ///< workers say where they stand, and go on there
-    std::function<void()> meanwhile = [] {};  ///< done by worker 0 after its first step
+    std::uint64_t full_every = 1;
+    Optimizer rule = Adam{.rate = 0.05F};
+    std::map<std::uint32_t, std::uint64_t> fewer{};  ///< steps of workers that have less data
+    bool last_one = false;                           ///< save() at the end
+    bool forgets = false;                            ///< goes on without the copies
+    bool places = true;                              ///< workers say where they stand, and go on there
+    std::function<void()> meanwhile = [] {};         ///< done by worker 0 after its first step
   };
 
   /// The weights at the end: of ten rows, then the dense ones.
@@ -68,10 +73,11 @@ class OwnCopies : public ::testing::Test {
     spawn<Strategy<Geo>, Transport<Memory>>(job.servers, job.workers, quick_options(), [&](auto& fleet) {
       fleet.init_worker();
       auto& client = fleet.client();
-      auto optimizer = fleet.distributed_optimizer(Optimizers{Adam{.rate = 0.05F}, Adam{.rate = 0.05F}});
+      auto optimizer = fleet.distributed_optimizer(Optimizers{job.rule, job.rule});
       Drifting model;
       optimizer.prepare(model);
-      CheckpointOptions const options{.directory = directory, .every = job.every, .keep = 10};
+      CheckpointOptions const options{
+          .directory = directory, .every = job.every, .keep = 10, .full_every = job.full_every};
       std::unique_ptr<Checkpointer> const checkpoints(
           job.forgets ? new Checkpointer(client, options, "geo", false, [&] { optimizer.settle(); })
                       : new Checkpointer(fleet.checkpointer(optimizer, options)));
@@ -79,9 +85,11 @@ class OwnCopies : public ::testing::Test {
       if (auto const state = checkpoints->resume()) step = state->position.rows;
       auto const own = fleet.roles().index;
       auto const state = [&] { return job.places ? WorkerState{.position = {.rows = step}} : WorkerState{}; };
+      auto const few = job.fewer.find(own);
+      auto const last = few == job.fewer.end() ? job.steps : few->second;
       client.barrier("start");
       bool stopped = false, asked = false;
-      while (step < job.steps && !stopped) {
+      while (step < last && !stopped) {
         if (step >= job.stop_at && !std::exchange(asked, true)) client.ask_cut(0, true);
         (void)optimizer.minimize(model, Some{{step % 10, (step + own + 3) % 10}, step});
         ++step;
@@ -90,6 +98,7 @@ class OwnCopies : public ::testing::Test {
       }
       if (!stopped) checkpoints->finish(state());
       client.barrier("end");
+      if (!stopped && job.last_one) checkpoints->save(state());
       if (own == 0) {
         std::lock_guard const lock(mutex);
         auto const table = client.declare(std::get<SparseSpec>(client.declared().front()));
@@ -108,6 +117,10 @@ class OwnCopies : public ::testing::Test {
     float most = 0;
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) most = std::max(most, std::abs(a[i] - b[i]));
     return most;
+  }
+
+  static std::string error_of_verify(Checkpoint const& checkpoint) {
+    return thrown([&] { verify(checkpoint); }).what();
   }
 
   static bool said(CaughtLog const& log, std::string const& text) {
@@ -174,13 +187,77 @@ TEST_F(OwnCopies, ADamagedOneIsPassedOverWithItsCheckpoint) {
   EXPECT_TRUE(said(log, "/copy-000, at byte "));
   EXPECT_TRUE(said(log, concat("resumed from ", directory, "/", pass_name(newest.manifest.pass - 1))));
 
-  // One that is not there any more shows before a row is read.
-  auto const next = latest(directory).value();
+  // So is one that is gone, or another's. The weights are there without: whoever wants them alone may have them.
+  log.clear();
   (void)run({.steps = 60, .stop_at = 45});
   auto const last = latest(directory).value();
-  ASSERT_GT(last.manifest.pass, next.manifest.pass);
-  fs::remove(last.path + "/copy-000");
-  EXPECT_NE(latest(directory)->manifest.pass, last.manifest.pass);
+  ASSERT_GT(last.manifest.pass, newest.manifest.pass);
+  fs::rename(last.path + "/copy-000", last.path + "/aside");
+  fs::copy(directory + "/pass-00000/copy-000", last.path + "/copy-000");
+  EXPECT_EQ(latest(directory)->id, last.id);
+  EXPECT_TRUE(holds(error_of_verify(last), "/copy-000, has "));
+  log.clear();
+  (void)run({.steps = 60, .stop_at = 1});
+  EXPECT_TRUE(said(log, concat("checkpoint ", pass_name(last.manifest.pass), " is passed over: ")));
+  for (auto const pass : passes_in(directory)) fs::remove(concat(directory, "/", pass_name(pass), "/copy-000"));
+  auto const whole = latest(directory).value();
+  log.clear();
+  (void)run({.steps = 80});
+  EXPECT_TRUE(said(log, "/copy-000, cannot be opened"));
+  EXPECT_TRUE(said(log, concat("no checkpoint has all of its workers' copies, see above: the weights go on from ",
+                               pass_name(whole.manifest.pass), ", and the optimizer begins anew")));
+}
+
+// What a checkpoint of changes builds on has copies of its own, which nobody needs any more.
+TEST_F(OwnCopies, StandWholeInCheckpointsOfChanges) {
+  auto const alone = run({});
+  fs::remove_all(directory);
+  (void)run({.stop_at = 25, .every = 6, .full_every = 3});
+  auto const newest = latest(directory).value();
+  auto const chain = chain_of(newest);
+  ASSERT_GT(chain.size(), 1U);
+  for (std::size_t i = 0; i + 1 < chain.size(); ++i) fs::remove(chain[i].path + "/copy-000");
+  EXPECT_LT(largest_difference(run({.servers = 3, .full_every = 3}), alone), 1e-5F);
+}
+
+TEST_F(OwnCopies, AnotherRuleIsRefusedByName) {
+  (void)run({.stop_at = 9, .rule = Adagrad{.rate = 0.05F}});
+  for (auto const& [rule, text] : std::vector<std::pair<Optimizer, std::string>>{
+           {Momentum{}, "the optimizer is momentum here and adagrad in the checkpoint"},
+           {RmsProp{}, "the optimizer is rmsprop here and adagrad in the checkpoint"},
+           {Sgd{}, "the optimizer is sgd here and adagrad in the checkpoint"},
+           {{Adagrad{}, Schedule::cosine(10)}, "one has a learning-rate schedule and the other none"}}) {
+    auto const error = thrown([&] { (void)run({.rule = rule}); });
+    EXPECT_EQ(error.code(), Errc::table_mismatch);
+    EXPECT_TRUE(holds(error.what(), text));
+  }
+  (void)run({.rule = Adagrad{.rate = 0.01F}});
+}
+
+// Nothing is known of weights that follow their gradients alone.
+TEST_F(OwnCopies, ThereAreNoneOfARuleWithoutState) {
+  CaughtLog const log;
+  (void)run({.stop_at = 9, .rule = Sgd{.rate = 0.01F}});
+  EXPECT_FALSE(latest(directory)->manifest.trainers.at(0).copy);
+  (void)run({.rule = Sgd{.rate = 0.01F}});
+  EXPECT_FALSE(said(log, "the optimizer begins anew"));
+}
+
+// Worker 1 has no more batches when the job is stopped: it leaves no copy then, and an empty one when the job has
+// been finished. Asked for more epochs it begins without, and says so.
+TEST_F(OwnCopies, AWorkerThatHadFinishedBeginsAnewAndSaysSo) {
+  (void)run({.workers = 2, .stop_at = 20, .fewer = {{1, 3}}});
+  auto const trainers = latest(directory)->manifest.trainers;
+  EXPECT_TRUE(trainers.at(0).copy);
+  EXPECT_FALSE(trainers.at(1).copy);
+  CaughtLog log;
+  (void)run({.workers = 2, .fewer = {{1, 3}}, .last_one = true});
+  EXPECT_TRUE(latest(directory)->manifest.trainers.at(1).copy);
+  log.clear();
+  (void)run({.workers = 2, .steps = 60});
+  EXPECT_TRUE(said(log, "worker 1: "));
+  EXPECT_TRUE(said(log, " does not hold what its optimizer knew"));
+  EXPECT_FALSE(said(log, "worker 0: "));
 }
 
 TEST_F(OwnCopies, ThatCannotBeWrittenDoNotStopTheTraining) {

@@ -57,8 +57,11 @@ TEST(OptimizerText, WhatIsWrongIsSaidWithTheWayOut) {
       {"adam:rate", "'rate' is not NUMBER=VALUE"},
       {"adam:=1", "'=1' is not NUMBER=VALUE"},
       {"adam:rate=0.1,", "'' is not NUMBER=VALUE"},
-      {"adam:rate=fast", "rate is 'fast': it must be a number"},
-      {"adam:rate=", "rate is '': it must be a number"},
+      {"adam:rate=fast", "rate is 'fast': it must be a number that fits a float"},
+      {"adam:rate=", "rate is '': it must be a number that fits a float"},
+      {"adam:rate=1e400", "rate is '1e400': it must be a number that fits a float"},
+      {"adam:rate=0", "rate is 0: it must be above 0"},
+      {"sgd:rate=-1", "rate is -1: it must be above 0"},
       {"adam:rate=0.1,rate=0.2", "rate is given twice"},
       {"adam:bta1=0.1",
        "it has no number 'bta1', did you mean beta1? (known are rate, beta1, beta2, epsilon, l1, l2, "

@@ -73,6 +73,7 @@ TEST(Prckpt, ShowsATableAndARow) {
   auto const ran = prckpt("show " + ckpt + " --key 5 --key 6");
   expect(ran, 0, "  key 5: 10 10.5\n    state of row_adagrad: 9\n");
   expect(ran, 0, "  key 6: has no row\n");
+  expect(ran, 0, "  part-000  0.0 MiB\n");
   expect(ran, 0, "  fc0.w (3): 1 2 3\n  fc0.b (1): 4\n");
   auto const one = prckpt("show " + ckpt + "/pass-00001 --table dense");
   expect(one, 0, "fc0.w (3)");
@@ -95,6 +96,8 @@ TEST(Prckpt, BringsTablesFromPaddleAndBack) {
   std::string const network = " --slots 1 --dense-features 2 --hidden 2";
   auto const ran = prckpt("from-paddle " + at + "/tables " + at + "/ckpt --steps 7" + network);
   expect(ran, 0, at + "/ckpt/pass-00000: pass-00000  full, step 2, tables embedding, dense, 41 rows");
+  expect(ran, 0, "table 'embedding': rows of ");
+  expect(ran, 0, " floats, as told by its fields and --rule adam\n");
   expect(prckpt("verify " + at + "/ckpt"), 0, "all good");
   expect(prckpt("to-paddle " + at + "/ckpt " + at + "/back --shards 4 --plain" + network), 0,
          at + "/back: from " + at + "/ckpt/pass-00000, for shard_num 4\n");
@@ -109,7 +112,8 @@ TEST(Prckpt, BringsTablesFromPaddleAndBack) {
          0, "tables embedding, dense, 41 rows");
   expect(prckpt("show " + at + "/named --table dense"), 0, "  o.w (2x1): 1 1\n");
   // The sparse table alone, for a job with geo, another precision, other rules.
-  expect(prckpt("from-paddle " + at + "/tables " + at + "/geo --no-dense --strategy geo"), 0, "starts anew");
+  expect(prckpt("from-paddle " + at + "/tables " + at + "/geo --no-dense --strategy geo"), 0,
+         "weights alone, the state of adam starts anew");
   expect(prckpt("show " + at + "/geo --key 8"), 0, "\"apply\":\"add\"");
   expect(prckpt("from-paddle " + at + "/tables " + at + "/half --no-dense --precision bf16 --table t=0"), 0,
          "tables t,");
@@ -131,6 +135,7 @@ TEST(Prckpt, WhatDoesNotFitPaddlesTablesIsSaid) {
   expect(said("--rule SparseAdaGradV2SGDRule"), 78, "has no equal here, it divides by the sum of all steps: take the");
   expect(said("--optimizer ftrl"), 78,
          "--optimizer ftrl is for --weights-only: with its state, a table goes on as adam");
+  expect(said("--strategy Geo"), 64, "--strategy");
   expect(said("--weights-only --optimizer best"), 78, "--optimizer: optimizer 'best': there is no such rule");
   expect(said("--variable w"), 78,
          "--variable 'w': give NAME=PART:ROWSxCOLUMNS, and :transposed or :classes behind it");

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include <prdist/core/error.hpp>
 #include <prdist/core/suggest.hpp>
 #include <prdist/core/text.hpp>
+#include <prdist/strategy/by_name.hpp>
 #include <prdist/version.hpp>
 
 #include "commands.hpp"
@@ -51,6 +53,7 @@ std::string misspelt_command(CLI::App const& app, std::string const& word) {
 int main(int argc, char** argv) {
   Settings s;
   // CLI11 would take -5 as 2^64 - 5.
+  std::vector<std::string> const strategies(std::begin(strategy_names), std::end(strategy_names));
   CLI::Validator const whole(
       [](std::string const& text) {
         std::uint64_t number = 0;
@@ -116,7 +119,8 @@ int main(int argc, char** argv) {
   from_command->add_flag("--weights-only", s.weights_only, "State of optimizers starts anew");
   from_command->add_option("--optimizer", s.optimizer, "With --weights-only: the job's sparse rule");
   from_command->add_option("--dense-optimizer", s.dense_optimizer, "The job's dense rule; adam");
-  from_command->add_option("--strategy", s.strategy, "geo, when the job trains so: its tables differ")
+  from_command->add_option("--strategy", s.strategy, "Of the job; tables of geo differ")
+      ->check(CLI::IsMember(strategies))
       ->capture_default_str();
   from_command->add_option("--precision", s.precision, "Of the job's rows")
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
@@ -144,7 +148,9 @@ int main(int argc, char** argv) {
   from_v2_command->add_option("--variable", s.variables, "PARAMETER=PART:ROWSxCOLUMNS[:transposed|:classes]");
   from_v2_command->add_option("--optimizer", s.optimizer, "The job's rule; adam");
   from_v2_command->add_option("--dense-optimizer", s.dense_optimizer, "The job's dense rule; as --optimizer");
-  from_v2_command->add_option("--strategy", s.strategy, "geo, when the job trains so")->capture_default_str();
+  from_v2_command->add_option("--strategy", s.strategy, "Of the job; tables of geo differ")
+      ->check(CLI::IsMember(strategies))
+      ->capture_default_str();
   from_v2_command->add_option("--precision", s.precision, "Of the job's rows")
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
   auto* const to_v2_command = app.add_subcommand("to-v2", "A checkpoint as a pass of Paddle v2: the weights");

@@ -97,6 +97,9 @@ int from_paddle(Settings const& settings) {
     table.spec.statistics.kept = settings.statistics;
     make_geo(settings, table.spec);
     dim = table.spec.dim;
+    // Another rule than the one that saved it shows here first: its state would be read as weights.
+    say(concat("table '", name, "': rows of ", dim, " floats", settings.dim == 0 ? ", as told by its fields" : "",
+               " and --rule ", settings.rule));
     import.sparse.push_back(std::move(table));
   }
   if (!settings.no_dense) {

@@ -69,6 +69,7 @@ int show(Settings const& settings) {
   auto const chain = chain_of(chosen(settings.from));
   auto const& manifest = chain.back().manifest;
   say(summary(chain.back()));
+  for (auto const* const file : manifest.files()) say(concat("  ", file->name, "  ", mebibytes(file->bytes)));
   ChainReader const rows(chain);
   bool found = settings.tables.empty();
   for (auto const& table : manifest.tables) {

@@ -25,7 +25,7 @@ bool verified(std::string const& path) {
     Shown shown;
     auto const files = checkpoint.manifest.files();
     for (auto const* const part : files) {
-      auto const reader = checkpoint.read(*part);
+      auto const reader = detail::read_checked(checkpoint, *part);
       RowBlock block;
       bytes += part->bytes;
       for (auto const& entry : reader.blocks()) {

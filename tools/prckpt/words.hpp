@@ -29,6 +29,7 @@ template <class Spec>
 void make_geo(Settings const& settings, Spec& spec) {
   if (settings.strategy != "geo") return;
   spec.apply = prdist::ApplyRule::add;
+  spec.learned_by = spec.optimizer;
   spec.optimizer = prdist::adding;
 }
 

@@ -127,22 +127,26 @@ inline void remove_checkpoint(std::string const& path) {
   return checkpoint;
 }
 
+/// Opens a file of `checkpoint` that is the one its manifest is about. @throws Error as open_checkpoint()
+[[nodiscard]] inline PartReader read_checked(Checkpoint const& checkpoint, PartSummary const& part) {
+  auto reader = checkpoint.read(part);
+  if (reader.bytes() != part.bytes || reader.checksum_of_all() != part.checksum || reader.server() != part.server) {
+    throw Error(Errc::checkpoint_damaged, reader.path(), ", has ", reader.bytes(), " bytes and checksum ",
+                hex(reader.checksum_of_all()), ", the manifest says ", part.bytes, " and ", hex(part.checksum),
+                ": it belongs to another checkpoint, restore the right one or load an older checkpoint");
+  }
+  return reader;
+}
+
 /// @throws Error as open_checkpoint()
 inline void check_parts(Checkpoint const& checkpoint) {
-  for (auto const* const part : checkpoint.manifest.files()) {
-    auto const reader = checkpoint.read(*part);
-    if (reader.bytes() != part->bytes || reader.checksum_of_all() != part->checksum ||
-        reader.server() != part->server) {
-      throw Error(Errc::checkpoint_damaged, reader.path(), ", has ", reader.bytes(), " bytes and checksum ",
-                  hex(reader.checksum_of_all()), ", the manifest says ", part->bytes, " and ", hex(part->checksum),
-                  ": it belongs to another checkpoint, restore the right one or load an older checkpoint");
-    }
-  }
+  for (auto const& part : checkpoint.manifest.parts) (void)read_checked(checkpoint, part);
 }
 
 }  // namespace detail
 
-/// Reads `path`/done and manifest and looks at every part's size and index; rows are verified when they are read.
+/// Reads `path`/done and manifest and looks at every part's size and index; rows are verified when they are read, and
+/// workers' copies when workers want them: the weights are whole without.
 /// @throws Error checkpoint.missing when it is not complete; checkpoint.damaged, checkpoint.version, checkpoint.file
 [[nodiscard]] inline Checkpoint open_checkpoint(std::string path) {
   auto checkpoint = detail::read_manifest(std::move(path));
@@ -203,7 +207,7 @@ inline void check_parts(Checkpoint const& checkpoint) {
 
 /// Reads and verifies every block of one file. @throws Error as open_checkpoint()
 inline void verify(Checkpoint const& checkpoint, PartSummary const& part) {
-  checkpoint.read(part).for_each([](auto, auto) { return true; }, [](auto const&) {});
+  detail::read_checked(checkpoint, part).for_each([](auto, auto) { return true; }, [](auto const&) {});
 }
 
 /// The same of all files. @throws Error as open_checkpoint()

@@ -170,7 +170,8 @@ class FromPaddle {
   [[nodiscard]] std::vector<std::string> notes() const {
     std::vector<std::string> lines;
     auto const say = [&](auto const&... what) { lines.push_back(concat("table '", spec_.name, "': ", what...)); };
-    if (weights_alone_) say("weights alone, the state of ", name_of(spec_.optimizer), " starts anew");
+    if (weights_alone_)
+      say("weights alone, the state of ", name_of(spec_.learned_by.value_or(spec_.optimizer)), " starts anew");
     if (rescaled_ != 0) {
       say("in ", rescaled_, " rows embed_w had taken other steps than embedx_w; they have the age of embedx_w now");
     }

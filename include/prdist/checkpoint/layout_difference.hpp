@@ -16,6 +16,7 @@ namespace prdist {
 /// Why rows that were saved under one declaration do not fit into a table of the other; empty when they do. Rates and
 /// the like may differ, the shape of a row may not.
 [[nodiscard]] inline std::string layout_difference(AnySpec const& here, AnySpec const& saved) {
+  constexpr auto one_is_scheduled = "one has a learning-rate schedule and the other none";
   auto const rule = [](AnySpec const& spec) {
     return std::visit([](auto const& it) { return name_of(it.optimizer); }, spec);
   };
@@ -28,6 +29,14 @@ namespace prdist {
   };
   if (adds(here) != adds(saved)) return "one is of a job with geo, whose workers keep the optimizer, and the other not";
   if (rule(here) != rule(saved)) return differs("the optimizer", rule(here), rule(saved));
+  // Of a table that adds it is the workers who keep the state, and their copies have to fit as rows do.
+  auto const learned_by = [](AnySpec const& spec) {
+    return std::visit([](auto const& it) { return it.learned_by; }, spec);
+  };
+  if (auto const mine = learned_by(here), theirs = learned_by(saved); mine && theirs) {
+    if (name_of(*mine) != name_of(*theirs)) return differs("the optimizer", name_of(*mine), name_of(*theirs));
+    if (row_floats(*mine, 1) != row_floats(*theirs, 1)) return one_is_scheduled;
+  }
   if (auto const* const mine = std::get_if<SparseSpec>(&here)) {
     auto const& theirs = std::get<SparseSpec>(saved);
     if (mine->dim != theirs.dim) return differs("dim", mine->dim, theirs.dim);
@@ -53,7 +62,7 @@ namespace prdist {
     return differs(concat("dense part ", i), named(own), named(other));
   }
   if (auto const own = row_floats(mine.optimizer, 1), other = row_floats(theirs.optimizer, 1); own != other) {
-    return "one has a learning-rate schedule and the other none";
+    return one_is_scheduled;
   }
   return {};
 }

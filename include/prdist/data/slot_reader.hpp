@@ -239,9 +239,14 @@ class SlotReader {
                   " files of the job that was stopped: give the same files, or start without the position");
     }
     if (dealt || at.source != source()) {
+      auto const there = at.name.empty() ? std::string() : concat(" in '", at.name, "'");
+      if (at.shuffle != options_.shuffle) {
+        throw Error(Errc::data_position, "the data have another shuffle seed than when the position", there,
+                    " was taken: give the same seed, or start without the position");
+      }
       throw Error(Errc::data_position, "the data, ", files_.size(),
-                  " files now, are another list or have another shuffle seed than when the position in '", at.name,
-                  "' was taken: give the same files and seed, or start without the position");
+                  " files now, are another list than when the position", there,
+                  " was taken: give the same files, by the same paths, or start without the position");
     }
     // Of the same list: no row is to be missed or trained twice, in files that are not begun either. (That which is, is
     // looked at when it is opened.)

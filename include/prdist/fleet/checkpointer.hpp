@@ -113,7 +113,7 @@ class Checkpointer {
   [[nodiscard]] bool others_are_there();
   /// Waits for the one that is being written. @throws Error what went wrong
   void wait();
-  /// As wait(), but only logs.
+  /// As wait(), but throws nothing.
   void wait_quietly() noexcept;
 
   Client& client_;

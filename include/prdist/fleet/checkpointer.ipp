@@ -42,26 +42,8 @@ inline constexpr std::string_view training_word = "training ", stopping_word = "
 /// holds, as they come back with other things around them.
 inline constexpr std::size_t most_names = std::size_t{8} << 20;
 
-/// What a worker has brought to a meeting: its word and step in the first line, the folder with its copy in the second.
-struct Brought {
-  explicit Brought(std::string_view text) {
-    auto const line = next_line(text);
-    (void)parse_number(line.substr(line.find(' ') + 1), step);
-    folder = next_line(text);
-    rest = text;
-  }
-
-  std::uint64_t step = 0;
-  std::string_view folder{};
-  std::string_view rest{};  ///< where it stands, as JSON; or why its copy could not be written
-
- private:
-  static std::string_view next_line(std::string_view& text) {
-    auto const line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    return line;
-  }
-};
+// What worker 0 tells of a resume begins with one of these, in a line.
+inline constexpr std::string_view with_copies = "manifest\n", weights_alone = "manifest, weights alone\n";
 
 inline constexpr std::string_view last_not_written = "the last checkpoint was not written";
 
@@ -95,15 +77,24 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
   if (client_.options().trainer == 0) {
     try {
       std::vector<Manifest::Trainer> workers;
+      bool copies = static_cast<bool>(copy_.load);
       auto const check = [&](Checkpoint const& checkpoint) {
         workers = detail::deal_out(checkpoint.manifest, client_.options().trainers, options_.directory);
         // By one for all: those who find out later could not choose another any more.
-        if (copy_.load) detail::verify_copies(checkpoint);
+        if (copies) detail::verify_copies(checkpoint);
       };
-      if (auto newest = detail::load_latest(client_, options_.directory, check, damaged_)) {
+      auto newest = detail::load_latest(client_, options_.directory, check, damaged_);
+      if (!newest && std::exchange(copies, false)) {
+        // Weights without what the optimizers knew are better than nothing.
+        std::set<std::string> damaged;
+        newest = detail::load_latest(client_, options_.directory, check, damaged);
+        if (newest) damaged_.erase(newest->id);
+      }
+      if (newest) {
         auto const before = newest->manifest.trainers.size();
         newest->manifest.trainers = std::move(workers);
-        text = concat("manifest\n", detail::joined(damaged_), '\n', to_json(newest->manifest));
+        text = concat(copies ? detail::with_copies : detail::weights_alone, detail::joined(damaged_), '\n',
+                      to_json(newest->manifest));
         log(Level::info, "resumed from ", newest->path, ", step ", newest->manifest.step,
             before == newest->manifest.trainers.size()
                 ? std::string()
@@ -132,7 +123,10 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
   damaged_ = detail::words_in(news.substr(0, line));
   auto const manifest = manifest_from_json(news.substr(line + 1), "the manifest that worker 0 has read");
   step_ = met_at_ = manifest.step;
-  if (copy_.load) {
+  if (copy_.load && !found->second.starts_with(detail::with_copies)) {
+    log(Level::error, "no checkpoint has all of its workers' copies, see above: the weights go on from ",
+        pass_name(manifest.pass), ", and the optimizer begins anew");
+  } else if (copy_.load) {
     detail::load_copies(copy_, concat(options_.directory, '/', pass_name(manifest.pass)), client_.options().trainer,
                         client_.options().trainers);
   }
@@ -274,15 +268,21 @@ PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
   }
   bool const keep_all = others_are_there();
   auto const pass = detail::next_pass(options_.directory);
-  auto pending = std::make_shared<PendingCheckpoint>(options_.directory, pass, concat(::getpid()));
+  auto pending = std::make_unique<PendingCheckpoint>(options_.directory, pass, concat(::getpid()));
   for (auto const& copy : copies) detail::take_in(pending->path(), copy);
   detail::cut(client_, pending->path(), since);
-  auto const write = [this, pending, manifest = std::move(manifest), links, keep_all] {
-    (void)detail::complete(client_, *pending, manifest, links);
+  auto write = [this, pending = std::move(pending), manifest = std::move(manifest), links, keep_all]() mutable {
+    auto const folder = std::move(pending);  // goes at the end of this, and what was not completed with it
+    try {
+      (void)detail::complete(client_, *folder, manifest, links);
+    } catch (Error const& error) {
+      log(Level::error, "a checkpoint was not written, the ones before are as they were: ", error.what());
+      throw;
+    }
     if (!keep_all) detail::prune_quietly(options_.directory, options_.keep, damaged_);
   };
-  writing_ =
-      std::make_shared<detail::CheckpointWriting>(detail::CheckpointWriting{std::async(std::launch::async, write)});
+  writing_ = std::make_shared<detail::CheckpointWriting>(
+      detail::CheckpointWriting{std::async(std::launch::async, std::move(write))});
 }
 
 PRDIST_DECL bool Checkpointer::others_are_there() {
@@ -309,8 +309,7 @@ PRDIST_DECL void Checkpointer::wait() {
 PRDIST_DECL void Checkpointer::wait_quietly() noexcept {
   try {
     wait();
-  } catch (std::exception const& error) {
-    log(Level::error, "a checkpoint was not written, the ones before are as they were: ", error.what());
+  } catch (std::exception const&) {  // it was said when it happened
   }
 }
 

@@ -164,8 +164,11 @@ class DistributedOptimizer {
     if (copy_) copy_->settle();
   }
 
-  // Of a strategy whose workers train copies of their own: what the optimizer knows, into a checkpoint and back. After
-  // settle(), and after prepare(). @throws as GeoCopy
+  // Of a strategy whose workers train copies of their own: whether the optimizer knows something of its weights, and
+  // how that goes into a checkpoint and back. After settle(), and after prepare(). @throws as GeoCopy
+  [[nodiscard]] bool keeps_state() const {
+    return row_floats(optimizers_.sparse, 1) > 1 || row_floats(optimizers_.dense, 1) > 1;
+  }
   void save_copy(PartWriter& to) requires(StrategyChoice::apply == ApplyRule::add) {
     if (copy_) copy_->save(to);
   }

@@ -271,8 +271,10 @@ class Fleet {
   [[nodiscard]] Checkpointer checkpointer(OfModel& optimizer, CheckpointOptions options) {
     OwnCopy copy;
     if constexpr (StrategyChoice::apply == ApplyRule::add) {
-      copy = {[&optimizer](PartWriter& to) { optimizer.save_copy(to); },
-              [&optimizer](PartReader const& from) { optimizer.load_copy(from); }};
+      if (optimizer.keeps_state()) {
+        copy = {[&optimizer](PartWriter& to) { optimizer.save_copy(to); },
+                [&optimizer](PartReader const& from) { optimizer.load_copy(from); }};
+      }
     }
     return Checkpointer(
         client(), std::move(options), StrategyChoice::name, StrategyChoice::apply == ApplyRule::gather,

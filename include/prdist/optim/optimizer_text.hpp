@@ -118,7 +118,7 @@ class NamedNumbers {
   static constexpr std::string_view what_is() {
     if constexpr (std::is_same_v<Number, bool>) return "true or false";
     if constexpr (std::is_integral_v<Number>) return "a whole number from 0 to 4294967295";
-    return "a number";
+    return "a number that fits a float";
   }
 
   std::string_view name_;
@@ -160,6 +160,9 @@ template <std::size_t... index>
   numbers.take("high", optimizer.bounds.high);
   if (auto const what = numbers.wrong(); !what.empty()) return wrong(what);
   if (auto const what = wrong_number(optimizer); !what.empty()) return wrong(what);
+  // Tables may be declared with any; whoever writes such a one has mistyped.
+  auto const used = std::visit([](auto const& it) { return it.rate; }, optimizer.rule);
+  if (used <= 0) return wrong(concat("rate is ", used, ": ", text_of(Limit::positive)));
   return optimizer;
 }
 

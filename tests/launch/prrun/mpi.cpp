@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // prrun mpi inside of a real mpirun, and with ranks of other launchers.
+#include <poll.h>
+
 #include <prdist/launch/ports.hpp>
 #include <prdist/launch/program.hpp>
 #include <sstream>
@@ -125,6 +127,10 @@ TEST_F(PrrunUnderMpirun, AKilledLauncherEndsTheJobAndIsNamed) {
       if (id == "1") victim = member;
     }
     ASSERT_GT(victim, 1);
+    // A member may run before its launcher has noted that it does.
+    for (auto left = 2000; !has(read_file(folder / "out"), "trainer 1 of 2, pid ") && left > 0; --left) {
+      ::poll(nullptr, 0, 10);
+    }
     for (int i = 0; i < generation; ++i) victim = launch_test::parent_of(victim);
     ASSERT_GT(victim, 1);
     ::kill(victim, SIGKILL);
