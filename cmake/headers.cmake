@@ -190,6 +190,7 @@ prdist_component(prdist
     include/prdist/fleet/checkpointer.ipp
     include/prdist/fleet/deal_out.ipp
     include/prdist/fleet/elastic_checkpoints.ipp
+    include/prdist/fleet/geo_copy.ipp
     include/prdist/fleet/own_copy.ipp
     include/prdist/optim/kernel.ipp
     include/prdist/server/lobby.ipp

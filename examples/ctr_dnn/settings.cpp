@@ -50,6 +50,7 @@ RowPolicy row_policy(Settings const& settings) {
 
 void add_flags(CLI::App& app, Settings& settings) {
   auto const optimizer = readable([](auto const& text) { return optimizer_from_text(text); });
+  auto const schedule = readable([](auto const& text) { return schedule_from_text(text); });
   app.add_option("--train", settings.train, "Folder, file or pattern of the training rows")->capture_default_str();
   app.add_option("--test", settings.test, "Folder, file or pattern of the test rows")->capture_default_str();
   app.add_option("--strategy", settings.strategy)
@@ -73,12 +74,15 @@ void add_flags(CLI::App& app, Settings& settings) {
       ->capture_default_str();
   app.add_option("--dense_optimizer", settings.dense_optimizer, "How the dense layers do; as --optimizer without it")
       ->check(optimizer);
-  app.add_option(
-         "--schedule", settings.schedule,
-         "How the rates change: constant, step, exponential, inverse_time, polynomial, cosine or piecewise, as in "
-         "cosine:steps=100000,warmup=1000")
-      ->check(readable([](auto const& text) { return schedule_from_text(text); }))
+  app.add_option("--schedule", settings.schedule,
+                 "How the rates change with the updates of a row: constant, step, exponential, inverse_time, "
+                 "polynomial, cosine or piecewise, as in "
+                 "cosine:steps=100000,warmup=1000")
+      ->check(schedule)
       ->capture_default_str();
+  app.add_option("--dense_schedule", settings.dense_schedule,
+                 "How those of the dense layers do; as --schedule without it")
+      ->check(schedule);
   app.add_option("--rate", settings.rate, "Learning rate of an optimizer that gives none; else its own, 0.001 of adam")
       ->check(CLI::Range(1e-9, 10.0))
       ->check(readable([](auto const& text) { return optimizer_from_text(concat("sgd:rate=", text)); }));
@@ -139,14 +143,17 @@ void add_flags(CLI::App& app, Settings& settings) {
 }
 
 Optimizers optimizers_of(Settings const& settings) {
-  auto const schedule = schedule_from_text(settings.schedule).value();
-  auto const read = [&](std::string const& text) {
+  auto const read = [&](std::string const& text, std::string const& schedule) {
     auto optimizer = optimizer_from_text(text, settings.rate).value();
-    optimizer.schedule = schedule;
+    optimizer.schedule = schedule_from_text(schedule).value();
     return optimizer;
   };
-  return {.sparse = read(settings.optimizer),
-          .dense = read(settings.dense_optimizer.empty() ? settings.optimizer : settings.dense_optimizer),
+  auto const or_else = [](std::string const& dense, std::string const& sparse) {
+    return dense.empty() ? sparse : dense;
+  };
+  return {.sparse = read(settings.optimizer, settings.schedule),
+          .dense = read(or_else(settings.dense_optimizer, settings.optimizer),
+                        or_else(settings.dense_schedule, settings.schedule)),
           .rows = row_policy(settings)};
 }
 

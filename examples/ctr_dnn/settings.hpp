@@ -37,6 +37,7 @@ struct Settings {
   std::string optimizer = "adam";
   std::string dense_optimizer;
   std::string schedule = "constant";
+  std::string dense_schedule;
   std::optional<float> rate;
   std::uint64_t seed = 1;
   std::uint64_t rows = 0;

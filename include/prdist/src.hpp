@@ -9,6 +9,7 @@
 #include <prdist/checkpoint/manifest.ipp>
 #include <prdist/fleet/checkpointer.ipp>
 #include <prdist/fleet/elastic_checkpoints.ipp>
+#include <prdist/fleet/geo_copy.ipp>
 #include <prdist/optim/kernel.ipp>
 #include <prdist/server/lobby.ipp>
 #include <prdist/server/saving.ipp>

@@ -27,7 +27,7 @@ TEST(LayoutDifference, NamesWhatDoesNotFit) {
   EXPECT_EQ(why(other, spec), "the precision is bf16 here and fp32 in the checkpoint");
   other = spec;
   other.statistics.kept = true;
-  EXPECT_EQ(why(other, spec), "the size of a row with its schedule and statistics is 32 here and 16 in the checkpoint");
+  EXPECT_EQ(why(other, spec), "the size of a row with its statistics is 32 here and 16 in the checkpoint");
   auto larger = dense;
   larger.parts[0].size = 4;
   EXPECT_EQ(why(larger, dense), "dense part 0 is w (4) here and w (3) in the checkpoint");

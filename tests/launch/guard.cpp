@@ -31,13 +31,17 @@ struct Guarded {
       auto const work = [&] {
         ledger.begin("job", "abcdef");
         GuardWatch const guards(&ledger);
-        auto const pid =
-            spawn({"/bin/sh",
-                   {"-c", "setsid sleep 1000 & echo $PPID >\"$0\"; echo $! >\"$0\"; wait", (folder / "box").string()},
-                   {"PATH=/usr/bin:/bin"},
-                   STDERR_FILENO,
-                   -1});
+        // It says that it runs when the ledger knows of it: whoever kills its launcher then finds it in the report.
+        auto const pid = spawn({"/bin/sh",
+                                {"-c",
+                                 "setsid sleep 1000 & until [ -e \"$1\" ]; do sleep 0.01; done; "
+                                 "echo $PPID >\"$0\"; echo $! >\"$0\"; wait",
+                                 (folder / "box").string(), (folder / "joined").string()},
+                                {"PATH=/usr/bin:/bin"},
+                                STDERR_FILENO,
+                                -1});
         ledger.joined({{JobRole::trainer, 0}, pid.value(), {}, 0, false, "log"});
+        launch_test::write_file(folder / "joined", "");
         SignalSource signals(hold_signals());
         for (;;) {
           for (int const signal : signals.wait(launch_test::patience)) {

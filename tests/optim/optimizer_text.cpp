@@ -66,6 +66,9 @@ TEST(OptimizerText, WhatIsWrongIsSaidWithTheWayOut) {
       {"adam:bta1=0.1",
        "it has no number 'bta1', did you mean beta1? (known are rate, beta1, beta2, epsilon, l1, l2, "
        "low, high)"},
+      {"adam:lr=0.1", "it has no number 'lr', did you mean rate? (known are rate, "},
+      {"adam:learning_rate=0.1", "did you mean rate? (known are rate, "},
+      {"adam:l3=0.1", "it has no number 'l3' (known are rate, "},
       {"momentum:nesterov=yes", "nesterov is 'yes': it must be true or false"},
       {"adam:beta1=1", "beta1 is 1: it must be from 0 to below 1"},
       {"sgd:rate=nan", "rate is nan: it must be a finite number"},

@@ -7,7 +7,10 @@
 //   if (auto const state = checkpoints.resume()) reader.resume(state->position);
 //   for (auto const& batch : reader) {
 //     optimizer.minimize(model, batch);
-//     if (checkpoints.between_steps([&] { return WorkerState{reader.position()}; }) == Next::stop) return 143;
+//     if (checkpoints.between_steps([&] { return WorkerState{reader.position()}; }) == Next::stop) {
+//       fleet.stop_worker();
+//       return StopSignal::exit_code();
+//     }
 //   }
 //   checkpoints.finish({reader.position()});
 #pragma once

@@ -31,7 +31,9 @@ namespace detail {
 
 /// ", did you mean adam? (known are sgd, adam)"
 [[nodiscard]] inline std::string hint(std::string_view word, std::vector<std::string> const& known) {
-  auto const meant = did_you_mean(word, known);
+  // Others call it so; and of two letters every word is a neighbour.
+  bool const rate = word == "lr" || word == "learning_rate";
+  auto const meant = rate ? std::string("rate") : word.size() < 3 ? std::string() : did_you_mean(word, known);
   auto text = meant.empty() ? std::string() : concat(", did you mean ", meant, "?");
   for (auto const& each : known) text += concat(&each == &known.front() ? " (known are " : ", ", each);
   return text + ")";
