@@ -130,9 +130,9 @@ def optimizers():
            "--save_dir", "ckpt")
     with open(os.path.join(WORK, "ckpt", "pass-00000", "manifest.json"), encoding="utf-8") as file:
         sparse, dense = [table["spec"]["optimizer"] for table in json.load(file)["tables"]]
-    expect(sparse["name"] == "row_adagrad" and sparse["rate"] == 0.05 and sparse["bounds"] == {"low": -10, "high": 10},
-           str(sparse))
-    expect(dense["name"] == "adam" and dense["rate"] == 0.001 and "bounds" not in dense, str(dense))
+    expect(sparse["name"] == "row_adagrad" and round(sparse["rate"], 6) == 0.05, str(sparse))
+    expect(sparse["bounds"] == {"low": -10, "high": 10}, str(sparse))
+    expect(dense["name"] == "adam" and round(dense["rate"], 6) == 0.001 and "bounds" not in dense, str(dense))
     expect(sparse["schedule"]["kind"] == "polynomial" and dense["schedule"]["warmup"] == 2, str(sparse) + str(dense))
     common = [program("ctr_dnn"), "--single", "--train", "data/train", "--test", "data/test", "--hidden", "16"]
     single = subprocess.run([*common, "--optimizer", "ftrl:l1=0.001", "--dense_optimizer", "momentum", "--rate", "0.02",
@@ -350,7 +350,9 @@ def dealt(strategy, *more):
     expect(results[0]["examples"] == rows * epochs, str(results))
     expect(sum(examples) + results[1]["examples"] == rows * epochs, str(examples) + str(results))
     print([result["auc"] for result in results])
-    expect(abs(results[0]["auc"] - results[1]["auc"]) < AUC_NOISE, str(results))
+    # Geo divides what a worker has learned by how many there are: with another number it may end elsewhere, not below.
+    lost = results[0]["auc"] - results[1]["auc"]
+    expect(lost < AUC_NOISE and (strategy == "geo" or lost > -AUC_NOISE), str(results))
 
 
 def threads_of_config():
