@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <prdist/checkpoint/part_reader.hpp>
+#include <prdist/checkpoint/part_writer.hpp>
+
 #include "../data/temp_dir.hpp"
 #include "../support/cluster.hpp"
 #include "../support/thrown.hpp"
