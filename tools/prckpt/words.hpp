@@ -19,7 +19,7 @@ namespace prckpt {
 /// NAME=PART:ROWSxCOLUMNS[:transposed|:classes]; PART - for none. @throws prdist::Error
 [[nodiscard]] prdist::PaddleVariable variable_of(std::string const& text);
 
-/// The rule of this name with its usual numbers; `flag` gave it. @throws prdist::Error
+/// The optimizer that a text describes, as optimizer_from_text() reads it; `flag` gave it. @throws prdist::Error
 [[nodiscard]] prdist::Optimizer optimizer_named(std::string const& flag, std::string const& name);
 
 [[nodiscard]] prdist::Precision precision_of(std::string const& name);

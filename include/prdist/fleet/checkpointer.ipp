@@ -275,7 +275,7 @@ PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
     auto const folder = std::move(pending);  // goes at the end of this, and what was not completed with it
     try {
       (void)detail::complete(client_, *folder, manifest, links);
-    } catch (Error const& error) {
+    } catch (std::exception const& error) {
       log(Level::error, "a checkpoint was not written, the ones before are as they were: ", error.what());
       throw;
     }
