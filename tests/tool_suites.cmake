@@ -1,4 +1,5 @@
 # Suites of prrun and prgen. Both are much to compile, so `./dev test` takes them as users build them.
+# Their own files are not optimized; what they test is, in the programs.
 if(TARGET prrun)
   find_package(OpenSSL QUIET)
   add_executable(launch_probe launch/programs/probe.cpp)
@@ -31,6 +32,7 @@ if(TARGET prrun)
   else()
     message(STATUS "prdist: tests of listing pods and of an etcd with TLS are left out, OpenSSL was not found")
   endif()
+  prdist_compile_plainly(test_launch)
   target_compile_definitions(test_launch PRIVATE PRRUN_PATH="$<TARGET_FILE:prrun>"
     PROBE_PATH="$<TARGET_FILE:launch_probe>" FOREIGN_PATH="$<TARGET_FILE:launch_foreign>")
   add_dependencies(test_launch prrun launch_probe launch_foreign)
@@ -51,8 +53,10 @@ if(TARGET prrun)
     prdist_test(without_tls
       SOURCES launch/prrun/without_tls.cpp ${PROJECT_SOURCE_DIR}/tools/prrun/https_talk_without_tls.cpp
       LINK prrun_lib)
+    prdist_compile_plainly(test_without_tls)
     target_compile_definitions(test_without_tls PRIVATE PRRUN_PATH="$<TARGET_FILE:prrun>")
   endif()
+  prdist_compile_plainly(test_rendezvous)
   target_compile_definitions(test_rendezvous PRIVATE PRRUN_PATH="$<TARGET_FILE:prrun>"
     PROBE_PATH="$<TARGET_FILE:launch_probe>")
   add_dependencies(test_rendezvous prrun launch_probe)
@@ -65,6 +69,7 @@ if(TARGET prgen)
       generators/render.cpp generators/report.cpp generators/safety.cpp generators/secrecy.cpp generators/values.cpp
       generators/yaml_reader.cpp
     LINK prgen_lib prdist::launch)
+  prdist_compile_plainly(test_generators)
   target_compile_definitions(test_generators PRIVATE
     PRGEN_TEMPLATES="${PROJECT_SOURCE_DIR}/templates" PRGEN_GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/generators/golden"
     PRGEN_DOCUMENTS="${CMAKE_CURRENT_SOURCE_DIR}/generators/documents" PRGEN_PROGRAM="$<TARGET_FILE:prgen>"
