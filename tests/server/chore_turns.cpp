@@ -34,7 +34,7 @@ TEST(ChoreTurns, HaveNoEndWhileNoRequestsCome) {
 TEST(ChoreTurns, AreEarnedBySleep) {
   ChoreTurns turns;
   turns.requested(start);
-  turns.slept(12ms);
+  turns.slept(24ms);
   EXPECT_EQ(spend(turns, start), 2ms);
   EXPECT_FALSE(turns.due(start));
 }
@@ -42,7 +42,7 @@ TEST(ChoreTurns, AreEarnedBySleep) {
 TEST(ChoreTurns, AreFewWhileTheThreadNeverSleeps) {
   ChoreTurns turns;
   turns.requested(start);
-  turns.served(20ms);
+  turns.served(40ms);
   EXPECT_EQ(spend(turns, start), 1ms);
 }
 
@@ -58,7 +58,7 @@ TEST(ChoreTurns, OfASliceThatLostItsProcessorAreNotPaidBackForLong) {
   ChoreTurns turns;
   turns.requested(start);
   turns.worked(500ms);
-  turns.slept(17ms);
+  turns.slept(35ms);
   EXPECT_FALSE(turns.due(start));
   turns.slept(2ms);
   EXPECT_TRUE(turns.due(start));
@@ -67,9 +67,9 @@ TEST(ChoreTurns, OfASliceThatLostItsProcessorAreNotPaidBackForLong) {
 TEST(ChoreTurns, WakeUpASleeperOnceThereIsWorkForAWhile) {
   ChoreTurns turns;
   turns.requested(start);
-  EXPECT_EQ(turns.wake_up(start), start + 18ms);
+  EXPECT_EQ(turns.wake_up(start), start + 36ms);
   turns.slept(6ms);
-  EXPECT_EQ(turns.wake_up(start + 6ms), start + 18ms);
+  EXPECT_EQ(turns.wake_up(start + 6ms), start + 36ms);
   // Or when the requests have ended.
   EXPECT_EQ(turns.wake_up(start + 995ms), start + 1s);
 }

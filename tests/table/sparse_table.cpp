@@ -278,11 +278,20 @@ TEST(SparseTable, ReadingAheadVisitsTheSameRowsInTheSameOrder) {
   SparseTable table(arena, pool, 0);
   for (Key key = 0; key < 3000; ++key) *insert(table, key * 31) = static_cast<float>(key);
   for (std::size_t segment = 0; segment < table.segments(); ++segment) {
-    std::vector<std::pair<Key, float>> plain, ahead;
-    table.for_each_in(segment, [&](Key key, MarkedRow const& row) { plain.emplace_back(key, *row.row()); });
-    table.read_each_in(segment, 5 * sizeof(float),
-                       [&](Key key, MarkedRow const& row) { ahead.emplace_back(key, *row.row()); });
+    std::vector<std::pair<Key, float>> plain, ahead, some, wanted;
+    auto const is_wanted = [](MarkedRow const& row) { return static_cast<int>(*row.row()) % 3 == 0; };
+    table.for_each_in(segment, [&](Key key, MarkedRow const& row) {
+      plain.emplace_back(key, *row.row());
+      if (is_wanted(row)) some.push_back(plain.back());
+    });
+    auto const read = [&](auto const& which, auto& into) {
+      table.read_each_in(segment, 5 * sizeof(float), which,
+                         [&](Key key, MarkedRow const& row) { into.emplace_back(key, *row.row()); });
+    };
+    read([](MarkedRow const&) { return true; }, ahead);
+    read(is_wanted, wanted);
     EXPECT_EQ(ahead, plain);
     EXPECT_EQ(ahead.size(), table.rows_in(segment));
+    EXPECT_EQ(wanted, some);
   }
 }

@@ -34,8 +34,8 @@ class ChoreTurns {
   }
 
  private:
-  // One part of so many.
-  static constexpr int sleep_share = 6, serve_share = 20;
+  // One part of so many: a trainer on the same processor, or on the other half of a core, loses about as much.
+  static constexpr int sleep_share = 12, serve_share = 40;
   /// Requests are taken to go on for as long as a trainer may compute between two bursts.
   static constexpr std::chrono::seconds requests_last{1};
   /// No more is earned: a request waits for one slice, but the processor may be another's by then.

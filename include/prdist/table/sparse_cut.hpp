@@ -51,9 +51,10 @@ class SparseCut {
       for (; cut.segment < table.segments(); ++cut.segment) {
         if (done >= rows) return true;
         if (table.round_of(cut.segment) == epoch_) continue;
-        table.read_each_in(cut.segment, cut.blocks.row_bytes(), [&](Key key, MarkedRow const& row) {
-          if (belongs(row)) cut.blocks.add(shards[cut.table], key, row.row());
-        });
+        // Of most rows the mark is enough: a push has handed them out, or they have not changed.
+        table.read_each_in(
+            cut.segment, cut.blocks.row_bytes(), [&](MarkedRow const& row) { return belongs(row); },
+            [&](Key key, MarkedRow const& row) { cut.blocks.add(shards[cut.table], key, row.row()); });
         table.round_of(cut.segment) = epoch_;
         done += table.rows_in(cut.segment) + 1;  // an empty one takes its time, too
       }

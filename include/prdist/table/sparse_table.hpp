@@ -115,20 +115,22 @@ class SparseTable {
     }
   }
 
-  /// The same for a visitor that reads whole rows of `row_bytes`: they are fetched ahead of it, for each would be
-  /// waited for otherwise.
-  template <class Visit>
-  void read_each_in(std::size_t segment, std::size_t row_bytes, Visit&& visit) const {
+  /// The same for a visitor that reads whole rows of `row_bytes`, those alone that `wanted(MarkedRow const&)` says:
+  /// they are fetched ahead of it, for each would be waited for otherwise; of the others no byte is touched.
+  template <class Wanted, class Visit>
+  void read_each_in(std::size_t segment, std::size_t row_bytes, Wanted&& wanted, Visit&& visit) const {
     constexpr std::size_t ahead = 6, line = 64;
     auto const* const buckets = segments_[segment].buckets;
     for (std::size_t b = 0; b < segment_buckets + ahead; ++b) {
       for (std::size_t i = 0; b < segment_buckets && i < bucket_slots; ++i) {
-        auto const* const row = reinterpret_cast<std::byte const*>(buckets[b].slots[i].row.row());
-        for (std::size_t at = 0; row != nullptr && at < row_bytes; at += line) __builtin_prefetch(row + at);
+        auto const& marked = buckets[b].slots[i].row;
+        if (!marked || !wanted(marked)) continue;
+        auto const* const row = reinterpret_cast<std::byte const*>(marked.row());
+        for (std::size_t at = 0; at < row_bytes; at += line) __builtin_prefetch(row + at);
       }
       for (std::size_t i = 0; b >= ahead && i < bucket_slots; ++i) {
         auto const& slot = buckets[b - ahead].slots[i];
-        if (slot.row) visit(slot.key, slot.row);
+        if (slot.row && wanted(slot.row)) visit(slot.key, slot.row);
       }
     }
   }
