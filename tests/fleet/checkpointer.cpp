@@ -5,6 +5,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -16,6 +17,7 @@
 #include <prdist/checkpoint/part_reader.hpp>
 #include <prdist/checkpoint/pending.hpp>
 #include <prdist/data/slot_reader.hpp>
+#include <prdist/strategy/ssp.hpp>
 #include <prdist/strategy/sync.hpp>
 
 #include "../support/caught_log.hpp"
@@ -386,6 +388,201 @@ TEST_F(Checkpoints, ThatCannotBeWrittenDoNotStopTheTraining) {
   job.stop_at = 7;
   auto const error = thrown([&] { run<Async>(job); });
   EXPECT_TRUE(holds(error.what(), "the last checkpoint")) << error.what();
+}
+
+// The others push on behind it: with Sync they would wait for its part, and at a slow disk their calls' deadline is
+// near.
+TEST_F(Checkpoints, AWorkerThatHasFinishedIsNotWaitedForWhileItsCheckpointIsWritten) {
+  Gate write;
+  set_log([&](Level, std::string_view text) {
+    if (text.starts_with("checkpoint ")) {
+      EXPECT_TRUE(write.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(60)));
+    }
+  });
+  spawn<Strategy<Sync>, Transport<Memory>>(1, 2, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    auto& client = fleet.client();
+    auto const own = fleet.roles().index;
+    auto const dense = client.declare(DenseSpec{.name = "dense",
+                                                .parts = {{"w", 10, Initializer::zeros()}},
+                                                .optimizer = Sgd{.rate = 1},
+                                                .apply = ApplyRule::gather});
+    Checkpointer checkpoints(client, {.directory = directory}, "sync", true, [] {});
+    client.barrier("start");
+    if (own == 0) client.ask_cut(1, false);
+    for (std::uint64_t step = 0; step < (own == 0 ? 1 : 8); ++step) {
+      client.push(dense, std::vector<float>(10, -1)).wait();
+      EXPECT_EQ(checkpoints.between_steps([] { return WorkerState{}; }), Next::train);
+    }
+    if (own == 0) {
+      EXPECT_TRUE(checkpoints.writing());
+    } else {
+      write.open();
+    }
+    checkpoints.finish({});
+    fleet.barrier("end");
+    fleet.stop_worker();
+  });
+  set_log(detail::log_to_stderr);
+  EXPECT_EQ(names(), std::vector<std::string>{"pass-00000"});
+}
+
+// Servers do one thing at a time, and the number of a pass is looked up before it is there.
+TEST_F(Checkpoints, SavesOfAllKindsWaitForEachOther) {
+  constexpr std::uint64_t each = 4;
+  spawn<Strategy<Async>, Transport<Memory>>(2, 3, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    auto& client = fleet.client();
+    auto const own = fleet.roles().index;
+    (void)client.declare(DenseSpec{.name = "dense", .parts = {{"w", 5000, Initializer::zeros()}}});
+    Checkpointer checkpoints(client, {.directory = directory, .every = 1, .keep = 100}, "async", false, [] {});
+    client.barrier("start");
+    std::thread beside([&] {
+      for (std::uint64_t i = 0; i < each; ++i) {
+        if (own == 2) fleet.save_inference_model((folder / concat("model-", i, ".npz")).native());
+        if (own != 2) (void)fleet.save_persistables(directory);
+      }
+    });
+    for (std::uint64_t i = 0; i < each; ++i) (void)checkpoints.between_steps([] { return WorkerState{}; });
+    beside.join();
+    checkpoints.finish({});
+    fleet.barrier("end");
+    fleet.stop_worker();
+  });
+  std::size_t of_job = 0, alone = 0;
+  for (auto const& name : names()) {
+    auto const checkpoint = open_checkpoint(concat(directory, '/', name));
+    verify(checkpoint);
+    (checkpoint.manifest.trainers.empty() ? alone : of_job) += 1;
+  }
+  EXPECT_EQ(alone, 2 * each);
+  EXPECT_GT(of_job, 0U);
+  for (std::uint64_t i = 0; i < each; ++i) EXPECT_TRUE(fs::exists(folder / concat("model-", i, ".npz")));
+}
+
+namespace {
+
+struct OneRow {
+  std::vector<Key> keys{7};
+  [[nodiscard]] static std::size_t size() { return 1; }
+};
+
+/// Tells how many steps have come as far as their gradients.
+struct Counting {
+  std::atomic<int>* steps;
+  static std::vector<SparseInput> sparse_inputs() { return {{"rows", 2, Initializer::zeros()}}; }
+  static std::vector<DensePart> dense_parts() { return {{"dense", 4, Initializer::zeros()}}; }
+  static std::span<Key const> keys(OneRow const& batch, std::size_t) { return batch.keys; }
+  double gradients(OneRow const&, StepView const& view) const {
+    ++*steps;
+    view.dense_gradient[0] = -1;
+    return 0;
+  }
+};
+
+}  // namespace
+
+// Who is ahead waits within its step for those behind; they are at the meeting, and wait for it.
+TEST_F(Checkpoints, WithSspThoseWhoAreAheadComeToo) {
+  std::atomic<int> steps[3]{};
+  float sum = 0;
+  spawn<Strategy<Ssp>, Transport<Memory>>(1, 3, quick_options(), [&](auto& fleet) {
+    auto const own = fleet.roles().index;
+    fleet.init_worker();
+    auto optimizer = fleet.distributed_optimizer(Sgd{.rate = 1});
+    Counting model{&steps[own]};
+    optimizer.prepare(model);
+    auto checkpoints = fleet.checkpointer(optimizer, {.directory = directory, .keep = 9});
+    fleet.barrier("start");
+    auto const wait_for = [&](int least) {
+      auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while ((steps[0] < least || steps[1] < least) && std::chrono::steady_clock::now() < end) {
+        std::this_thread::yield();
+      }
+    };
+    for (int step = 0; step < 8; ++step) {
+      if (own == 2 && step < 3) wait_for(4 + step);  // as far as they may go
+      (void)optimizer.minimize(model, OneRow{});
+      // Two wishes behind each other: behind the first meeting the others still wait for this one.
+      for (int wishes = own == 2 && step < 2 ? 2 : 0; wishes > 0; --wishes) {
+        fleet.client().ask_cut(0, false);
+        EXPECT_EQ(checkpoints.between_steps([] { return WorkerState{}; }), Next::train);
+      }
+      if (own != 2 || step >= 2) {
+        EXPECT_EQ(checkpoints.between_steps([] { return WorkerState{}; }), Next::train);
+      }
+      EXPECT_LE(steps[0] - steps[2], 4 + 1);
+    }
+    checkpoints.finish({});
+    fleet.barrier("trained");
+    if (own == 0) sum = optimizer.dense_weights()[0];
+    fleet.stop_worker();
+  });
+  EXPECT_EQ(sum, 24.0F);
+  EXPECT_EQ(names().size(), 4U);
+}
+
+TEST_F(Checkpoints, WithSspAWorkerThatDoesNotLookForThemIsTold) {
+  std::atomic<int> steps[2]{};
+  std::mutex mutex;
+  std::string said;
+  (void)thrown([&] {
+    spawn<Strategy<Ssp>, Transport<Memory>>(1, 2, quick_options(), [&](auto& fleet) {
+      auto const own = fleet.roles().index;
+      fleet.init_worker();
+      auto optimizer = fleet.distributed_optimizer(Sgd{.rate = 1});
+      Counting model{&steps[own]};
+      optimizer.prepare(model);
+      fleet.barrier("start");
+      if (own == 1) {
+        fleet.client().ask_cut(0, false);
+        fleet.barrier("told");
+      } else {
+        auto const error = thrown([&] {
+          for (;;) (void)optimizer.minimize(model, OneRow{});
+        });
+        std::lock_guard const lock(mutex);
+        said = error.what();
+        fleet.barrier("told");
+      }
+      fleet.stop_worker();
+    });
+    throw Error(Errc::job_state, "fine");
+  });
+  EXPECT_EQ(said,
+            "prdist[job.state] minimize() while a checkpoint is wanted and others are behind: with ssp call "
+            "between_steps(), or due() until it says no, between two steps");
+}
+
+// As Paddle's users do at the end of an epoch: it is newer, and knows less.
+TEST_F(Checkpoints, OfWeightsAloneArePassedOverForOneThatKnowsWhereTheWorkersStood) {
+  Job job;
+  job.stop_at = 5;
+  EXPECT_TRUE(run<Async>(job).stopped);
+  spawn<Strategy<Async>, Transport<Memory>>(1, 1, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    (void)fleet.client().declare(
+        DenseSpec{.name = "dense", .parts = {{"w", 3000, Initializer::constant(5)}}, .optimizer = Sgd{.rate = 1}});
+    EXPECT_EQ(fs::path(fleet.save_persistables(directory)).filename(), "pass-00001");
+    fleet.stop_worker();
+  });
+  job.stop_at.reset();
+  CaughtLog const log;
+  EXPECT_EQ(run<Async>(job).dense[0], 40.0F) << "every step of both workers, once";
+  EXPECT_TRUE(std::ranges::count(log.lines(),
+                                 concat(directory,
+                                        "/pass-00001 holds weights alone, of a save that no worker stood for: it is "
+                                        "passed over for pass-00000, which knows where the workers were in their data; "
+                                        "Fleet::load() takes it")));
+}
+
+TEST_F(Checkpoints, OfWhichNoneAreToBeKeptAreRefused) {
+  Job job;
+  job.workers = 1;
+  job.options.keep = 0;
+  EXPECT_STREQ(thrown([&] { run<Async>(job); }).what(),
+               "prdist[config.invalid] checkpoints of which 0 are to be kept would go as soon as they are written: set "
+               "keep to 1 or more");
 }
 
 // The next one may need the room; and whoever reads the log wants to know now.

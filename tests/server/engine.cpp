@@ -174,6 +174,23 @@ struct Trained {
 
 }  // namespace
 
+TEST(Engine, ACopyIsOverWhenItIsHandedOut) {
+  for (unsigned const threads : {0U, 3U}) {
+    Trained const trained;
+    Engine engine(Placement(1), 0, threads, 1);
+    trained.start(engine);
+    for (std::size_t copies = 1; copies < 4; ++copies) {
+      Sluice gate;
+      gate.open = true;
+      EXPECT_EQ(cut(engine, CutKind::copy, gate, copies == 2), copies == 2 ? "prdist[data.file] the disk is full" : "");
+      EXPECT_EQ(gate.destroyed, std::max(1U, threads));
+      if (copies != 2) {
+        EXPECT_EQ(gate.keys(), trained.keys.size());
+      }
+    }
+  }
+}
+
 TEST(Engine, PushesAndPullsGoOnWhileACutIsTaken) {
   for (unsigned const threads : {1U, 3U}) {
     Trained const trained;

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <thread>
 
 #include <prdist/checkpoint/pending.hpp>
@@ -48,6 +49,12 @@ struct OneServer {
     auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (!saving.state().done && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
     return saving.state();
+  }
+
+  std::string kept_cut() {
+    std::promise<std::string> said;
+    saving.tell_kept_cut([&](std::string const& name) { said.set_value(name); });
+    return said.get_future().get();
   }
 
   std::size_t rows(std::string_view table) {
@@ -111,7 +118,7 @@ class Servers {
     Manifest manifest{.servers = static_cast<std::uint32_t>(all_.size()), .base = base, .tables = {{.spec = table_}}};
     for (auto& server : all_) {
       Gate marked;
-      server->saving.cut(pending.path(), base ? pass_name(base->pass) : "", [&](Error const*) { marked.open(); });
+      server->saving.cut(pending.path(), base ? pass_name(base->pass) : "", true, [&](Error const*) { marked.open(); });
       EXPECT_TRUE(marked.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
       add_part(manifest, part_from_json(server->wait().result, "server"));
       Gate kept;
@@ -262,7 +269,7 @@ TEST(Saving, AnotherRuleOfAdmissionIsToldAndCountsAnew) {
 
 TEST(Saving, AFolderThatIsNotThereIsNamedAtOnce) {
   OneServer server(0);
-  auto const error = thrown([&] { server.saving.cut("/nonexistent/folder", "", [](Error const*) {}); });
+  auto const error = thrown([&] { server.saving.cut("/nonexistent/folder", "", true, [](Error const*) {}); });
   EXPECT_EQ(error.code(), Errc::checkpoint_file);
   EXPECT_TRUE(holds(error.what(), "/nonexistent/folder/part-000"));
 }
@@ -274,7 +281,7 @@ TEST(Saving, WhatHasChangedIsToldOnlySinceTheCutThatWasKeptLast) {
   server.declare(spec);
   auto const cut = [&](std::string const& since) {
     Gate marked;
-    server.saving.cut(path, since, [&](Error const*) { marked.open(); });
+    server.saving.cut(path, since, true, [&](Error const*) { marked.open(); });
     EXPECT_TRUE(marked.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
     EXPECT_FALSE(server.wait().failed);
   };
@@ -283,19 +290,19 @@ TEST(Saving, WhatHasChangedIsToldOnlySinceTheCutThatWasKeptLast) {
     server.saving.keep_cut(folder, name, [&](Error const*) { kept.open(); });
     EXPECT_TRUE(kept.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
   };
-  EXPECT_EQ(server.saving.kept_cut(), "");
+  EXPECT_EQ(server.kept_cut(), "");
   EXPECT_EQ(thrown([&] { cut("first"); }).what(),
             std::string("prdist[job.state] what has changed since 'first' is asked for, and the cut that was kept last "
                         "is '': ask for all rows"));
   cut("");
   EXPECT_EQ(thrown([&] { keep("elsewhere", "first"); }).what(),
             concat("prdist[job.state] the cut for elsewhere is to be kept, and the last one was for '", path, "'"));
-  EXPECT_EQ(server.saving.kept_cut(), "");
+  EXPECT_EQ(server.kept_cut(), "");
   keep(path, "first");
-  EXPECT_EQ(server.saving.kept_cut(), "first");
+  EXPECT_EQ(server.kept_cut(), "first");
   EXPECT_EQ(thrown([&] { keep(path, "again"); }).code(), Errc::job_state) << "it is kept already";
   cut("first");  // its checkpoint is not completed: the one before is still the last
-  EXPECT_EQ(server.saving.kept_cut(), "first");
+  EXPECT_EQ(server.kept_cut(), "first");
   EXPECT_EQ(thrown([&] { cut("second"); }).code(), Errc::job_state);
   cut("first");
   keep(path, "second");
@@ -303,8 +310,59 @@ TEST(Saving, WhatHasChangedIsToldOnlySinceTheCutThatWasKeptLast) {
   cut("second");
   server.saving.load("/nonexistent/pass-00000");
   EXPECT_TRUE(server.wait().failed);
-  EXPECT_EQ(server.saving.kept_cut(), "") << "nobody knows what the rows are now";
+  EXPECT_EQ(server.kept_cut(), "") << "nobody knows what the rows are now";
   EXPECT_EQ(thrown([&] { keep(path, "third"); }).code(), Errc::job_state);
+}
+
+TEST(Saving, WhatIsNotToBeKeptCannotBeAndLeavesTheOneBefore) {
+  TempDir const dir;
+  auto const path = dir.path().native();
+  OneServer server(0);
+  server.declare(spec);
+  auto const cut = [&](bool to_be_kept) {
+    Gate marked;
+    server.saving.cut(path, "", to_be_kept, [&](Error const*) { marked.open(); });
+    EXPECT_TRUE(marked.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
+    EXPECT_FALSE(server.wait().failed);
+  };
+  cut(true);
+  Gate kept;
+  server.saving.keep_cut(path, "first", [&](Error const*) { kept.open(); });
+  EXPECT_TRUE(kept.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
+  cut(false);
+  EXPECT_EQ(thrown([&] { server.saving.keep_cut(path, "second", [](Error const*) {}); }).what(),
+            concat("prdist[job.state] the cut for ", path, " is to be kept, and the last one was for ''"));
+  EXPECT_EQ(server.kept_cut(), "first");
+}
+
+// A checkpoint of changes could not say which keys have gone: the next one has to hold all rows.
+TEST(Saving, TooManyRowsThatWentMakeTheKeptCutUnknown) {
+  TempDir const dir;
+  SparseSpec const large{.name = "t", .dim = 8, .optimizer = Adagrad{}, .eviction = Eviction::lru};
+  OneServer server(0, 1, 1, std::size_t{8} << 20);
+  server.declare(large);
+  auto const push = [&](Key first) {
+    auto const own = std::make_shared<std::pair<std::vector<Key>, std::vector<float>>>();
+    for (Key key = 0; key < 20'000; ++key) own->first.push_back(first + key);
+    own->second.resize(own->first.size() * large.dim, 1.0F);
+    server.apply(PushRows{table_id(large.name), 0, 1, true, 0, own->first, own->second, own});
+  };
+  auto const path = dir.path().native();
+  auto const save = [&](std::string const& name) {
+    Gate marked, kept;
+    server.saving.cut(path, "", true, [&](Error const*) { marked.open(); });
+    EXPECT_TRUE(marked.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
+    EXPECT_FALSE(server.wait().failed);
+    server.saving.keep_cut(path, name, [&](Error const*) { kept.open(); });
+    EXPECT_TRUE(kept.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
+  };
+  push(0);
+  save("first");
+  EXPECT_EQ(server.kept_cut(), "first");
+  for (Key round = 1; round < 20; ++round) push(round * 20'000);
+  EXPECT_EQ(server.kept_cut(), "");
+  save("second");
+  EXPECT_EQ(server.kept_cut(), "second");
 }
 
 TEST(Saving, WhatCannotBeLoadedIsToldInItsState) {

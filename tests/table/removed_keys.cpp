@@ -67,3 +67,55 @@ TEST(RemovedKeys, AnAbandonedCutIsAsIfItHadNotBegun) {
   removed.cancel_cut(true);
   EXPECT_EQ(before(removed), (std::set<Key>{2, 3, 4, 5}));
 }
+
+TEST(RemovedKeys, NothingIsNotedForACutThatCannotBeKept) {
+  RemovedKeys removed;
+  removed.begin_cut(false);
+  removed.erased(1);
+  removed.cancel_cut(false);
+  removed.erased(2);
+  EXPECT_EQ(removed.bytes(), 0U);
+  auto kept = noting();
+  kept.erased(1);
+  kept.begin_cut(false);
+  kept.erased(2);
+  kept.cancel_cut(true);
+  EXPECT_EQ(before(kept), (std::set<Key>{1, 2})) << "the one that was kept before has a next one";
+}
+
+TEST(RemovedKeys, MoreThanThereIsRoomForAreForgottenUntilACutOfAllRowsIsKept) {
+  std::size_t const most = 10 * RemovedKeys::bytes_per_key;
+  RemovedKeys removed(most);
+  removed.begin_cut();
+  removed.keep_cut();
+  for (Key key = 0; key < 10; ++key) removed.erased(key);
+  EXPECT_FALSE(removed.forgot());
+  EXPECT_EQ(removed.bytes(), most);
+  removed.erased(10);
+  EXPECT_TRUE(removed.forgot());
+  EXPECT_EQ(removed.bytes(), 0U);
+  for (Key key = 0; key < 100; ++key) removed.erased(key);
+  EXPECT_EQ(removed.bytes(), 0U) << "there is no use in noting the rest";
+  removed.begin_cut();
+  removed.keep_cut(false);
+  EXPECT_TRUE(removed.forgot()) << "that was a cut of changes";
+  removed.begin_cut();
+  removed.erased(7);
+  removed.keep_cut(true);
+  EXPECT_FALSE(removed.forgot());
+  EXPECT_EQ(before(removed), std::set<Key>{7});
+}
+
+TEST(RemovedKeys, WhatIsForgottenBehindAMarkerIsMissingInTheNextCutNotInThisOne) {
+  RemovedKeys removed(3 * RemovedKeys::bytes_per_key);
+  removed.begin_cut();
+  removed.keep_cut();
+  removed.erased(1);
+  removed.erased(2);
+  removed.begin_cut();
+  for (Key key = 10; key < 20; ++key) removed.erased(key);
+  EXPECT_EQ(before(removed), (std::set<Key>{1, 2})) << "somebody is on the way through them";
+  EXPECT_LE(removed.bytes(), 3 * RemovedKeys::bytes_per_key);
+  removed.keep_cut(true);
+  EXPECT_TRUE(removed.forgot()) << "all rows, and of what went since not all is known";
+}

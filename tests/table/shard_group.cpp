@@ -446,6 +446,65 @@ TEST(ShardGroup, ChangedCutsHoldDenseRangesThatChanged) {
   EXPECT_EQ(test::rows_in(again.blocks, dense_id).size(), 2U);
 }
 
+// A table at its ceiling lets rows go as fast as new ones come: what is noted of them must have an end.
+TEST(ShardGroup, NotesOfRowsThatWentStayBelowAShareOfTheCeiling) {
+  constexpr std::size_t ceiling = std::size_t{16} << 20;
+  auto evicting = sparse_spec(ApplyRule::immediate);
+  evicting.eviction = Eviction::lru;
+  auto const push_many = [](ShardGroup& group, Key from) {
+    std::vector<Ticket> released;
+    std::vector<Key> keys(20'000);
+    for (Key round = 0; round < 20; ++round) {
+      for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = from + round * keys.size() + i;
+      group.apply(rows_of(0, keys, std::vector<float>(keys.size() * dim, 1.0F)), released);
+    }
+    EXPECT_GT(group.evicted(sparse_id), 0U);
+  };
+  auto const cut_as = [](ShardGroup& group, CutKind kind) {
+    test::Collector sink;
+    group.begin_cut(kind, sink);
+    while (group.advance_cut(100'000)) {
+    }
+    group.keep_cut();
+  };
+  std::vector<Ticket> released;
+  ShardGroup copied(every_shard(), 1, ceiling);
+  copied.apply(DeclareSparse{sparse_id, evicting}, released);
+  push_many(copied, 0);
+  auto const tables = copied.bytes();
+  cut_as(copied, CutKind::copy);
+  push_many(copied, 1'000'000);
+  EXPECT_EQ(copied.bytes(), tables) << "no other cut builds on a copy";
+  EXPECT_FALSE(copied.forgot());
+  {
+    ShardGroup two(every_shard(), 1, ceiling);
+    two.apply(DeclareSparse{sparse_id, evicting}, released);
+    two.apply(rows_of(0, {1, 2}, std::vector<float>(2 * dim, 1.0F)), released);
+    cut_as(two, CutKind::copy);
+    test::Collector sink;
+    two.begin_cut(CutKind::changed, sink);
+    while (two.advance_cut(1000)) {
+    }
+    EXPECT_EQ(test::rows_in(sink.blocks, sparse_id).size(), 2U) << "there is still none to start from";
+  }
+
+  ShardGroup kept(every_shard(), 1, ceiling);
+  kept.apply(DeclareSparse{sparse_id, evicting}, released);
+  push_many(kept, 0);
+  cut_as(kept, CutKind::full);
+  push_many(kept, 1'000'000);
+  EXPECT_TRUE(kept.forgot());
+  EXPECT_LE(kept.bytes(), ceiling + ceiling / 16);
+  auto const error = test::thrown([&] { cut_as(kept, CutKind::changed); });
+  EXPECT_EQ(error.code(), Errc::job_state);
+  EXPECT_STREQ(error.what(),
+               "prdist[job.state] more keys have gone since the last cut than there is memory to note: ask for all "
+               "rows");
+  cut_as(kept, CutKind::full);
+  EXPECT_FALSE(kept.forgot());
+  cut_as(kept, CutKind::changed);
+}
+
 TEST(ShardGroup, AnErrorOfTheSinkEndsTheCutAndNothingElse) {
   for (bool const by_push : {true, false}) {
     ShardGroup group(every_shard(), 1);

@@ -20,6 +20,7 @@
 #include <prdist/core/descriptor.hpp>
 #include <prdist/core/log.hpp>
 #include <prdist/core/text.hpp>
+#include <prdist/fleet/dispatched_files.hpp>
 #include <prdist/trainer/client.hpp>
 
 namespace prdist::detail {
@@ -69,6 +70,39 @@ inline void make_writable(std::string const& directory) {
   }
   return passes.back() + 1;
 }
+
+/// Only one save or load of the job goes on at a time, whichever worker asks and whatever for: servers do one thing,
+/// and two that name the next pass would name the same. The others wait.
+class WritingDuty {
+ public:
+  explicit WritingDuty(Client& client) : client_(client) {
+    // Among the threads of this worker first: to the servers they are one.
+    while (!client_.begin_work()) {
+      Gate never;
+      (void)client_.runtime().wait(never, client_.runtime().now() + DispatchedFiles::ask_again);
+    }
+    try {
+      (void)wait_for_duty(client_, name);
+    } catch (...) {
+      client_.end_work();
+      throw;
+    }
+  }
+  WritingDuty(WritingDuty const&) = delete;
+  WritingDuty& operator=(WritingDuty const&) = delete;
+  ~WritingDuty() {
+    try {
+      client_.return_duty(name);
+    } catch (Error const& error) {
+      log(Level::warning, error.what());
+    }
+    client_.end_work();
+  }
+
+ private:
+  static constexpr std::string_view name = "writing a checkpoint";
+  Client& client_;
+};
 
 /// Words as a text, and back.
 [[nodiscard]] inline std::string joined(std::set<std::string> const& words) {
@@ -127,10 +161,10 @@ struct KeptCut {
 }
 
 /// Marks the moment on all servers, which write it to `folder` in the background: all rows, or those changed since the
-/// cut called `since`. @throws Error
-inline void cut(Client& client, std::string_view folder, std::string_view since = {}) {
+/// cut called `since`; others may build on it when it is `to_be_kept`. @throws Error
+inline void cut(Client& client, std::string_view folder, std::string_view since = {}, bool to_be_kept = false) {
   try {
-    client.cut(folder, since);
+    client.cut(folder, since, to_be_kept);
   } catch (Error const&) {
     // Servers that have begun end first, so that the next one finds them ready; what they write goes with the folder.
     try {
@@ -162,14 +196,35 @@ inline void load(Client& client, Checkpoint const& checkpoint) {
   (void)client.wait_for_work();
 }
 
+/// Weights alone, as save_persistables() leaves them, beside an older checkpoint that knows where the workers stood: a
+/// job that went on from the first would train on all of its data again.
+[[nodiscard]] inline bool knows_less_than_an_older_one(Checkpoint const& checkpoint, std::string const& directory) {
+  if (!checkpoint.manifest.trainers.empty()) return false;
+  auto older = latest(directory, checkpoint.manifest.pass);
+  while (older && older->manifest.trainers.empty()) older = latest(directory, older->manifest.pass);
+  if (older) {
+    log(Level::warning, checkpoint.path,
+        " holds weights alone, of a save that no worker stood for: it is passed over for ",
+        pass_name(older->manifest.pass), ", which knows where the workers were in their data; Fleet::load() takes it");
+  }
+  return older.has_value();
+}
+
+/// Which checkpoints a job goes on from.
+enum class Resumable { any, with_places };
+
 /// Loads the newest checkpoint in `directory` of which every block is sound, after `check` has not refused it: damage
 /// inside a block shows only when it is read, there or by `check`, and its id goes into `damaged`. Nothing when none is
 /// left.
 template <class Check>
-[[nodiscard]] std::optional<Checkpoint> load_latest(Client& client, std::string const& directory, Check&& check,
-                                                    std::set<std::string>& damaged) {
+[[nodiscard]] std::optional<Checkpoint> load_latest(Client& client, std::string const& directory, Resumable which,
+                                                    Check&& check, std::set<std::string>& damaged) {
   auto below = ~std::uint64_t{0};
   while (auto newest = latest(directory, below)) {
+    if (which == Resumable::with_places && knows_less_than_an_older_one(*newest, directory)) {
+      below = newest->manifest.pass;
+      continue;
+    }
     try {
       check(*newest);
       load(client, *newest);

@@ -39,8 +39,11 @@ namespace prdist {
 struct CheckpointOptions {
   std::string directory{};       ///< on a file system that workers and servers share
   std::uint64_t every = 0;       ///< steps of the fastest worker between two; 0: only when the job is asked to stop
-  std::size_t keep = 3;          ///< newest ones that stay; older ones go when a new one is complete
+  std::size_t keep = 3;          ///< newest ones that stay, 1 or more; older ones go when a new one is complete
   std::uint64_t full_every = 1;  ///< every so many hold all rows, the others what has changed
+
+  /// @throws Error config.invalid when no checkpoint would stay
+  void check() const;
 };
 
 /// Where a worker stands: what it wants back when it resumes.
@@ -60,9 +63,10 @@ class Checkpointer {
  public:
   /// Worker 0 locks the directory for the life of the job and removes what crashed ones have left there. `settle`
   /// brings every push of this worker to the servers. With `in_step` all workers take the same steps, as Sync does, and
-  /// meet at the same one. @throws Error checkpoint.file when it cannot be written or another job is there
+  /// meet at the same one. `keep_up` is DistributedOptimizer::keep_up(), of a strategy whose steps wait for a clock.
+  /// @throws Error checkpoint.file when it cannot be written or another job is there, config.invalid
   Checkpointer(Client& client, CheckpointOptions options, std::string_view strategy, bool in_step,
-               std::function<void()> settle, OwnCopy copy = {});
+               std::function<void()> settle, OwnCopy copy = {}, std::function<bool()> keep_up = {});
   Checkpointer(Checkpointer const&) = delete;
   Checkpointer& operator=(Checkpointer const&) = delete;
   /// Waits for a checkpoint that is being written.
@@ -77,7 +81,8 @@ class Checkpointer {
   /// Call it between two steps. `state` is asked only when there is a checkpoint. As stepped(), due() and meet().
   [[nodiscard]] Next between_steps(std::function<WorkerState()> const& state);
 
-  // The same in three, for loops with several threads (TrainOptions::pause_due and pause): one thread at a time.
+  // The same in three, for loops with several threads (TrainOptions::pause_due and pause): one thread at a time. Other
+  // loops ask due() again behind each meet(): with Ssp it also waits for those that are behind, as minimize() does.
 
   /// One more step has been taken.
   void stepped() noexcept { ++step_; }
@@ -125,6 +130,7 @@ class Checkpointer {
   bool in_step_;
   std::function<void()> settle_;
   OwnCopy copy_;
+  std::function<bool()> keep_up_;
   std::uint64_t step_ = 0;
   std::set<std::string> damaged_{};  ///< ids of checkpoints that resume() found to be so; all workers know them
   std::uint64_t met_at_ = 0;

@@ -49,14 +49,23 @@ inline constexpr std::string_view last_not_written = "the last checkpoint was no
 
 }  // namespace detail
 
+PRDIST_DECL void CheckpointOptions::check() const {
+  if (keep > 0) return;
+  throw Error(Errc::config_invalid,
+              "checkpoints of which 0 are to be kept would go as soon as they are written: set keep to 1 or more");
+}
+
 PRDIST_DECL Checkpointer::Checkpointer(Client& client, CheckpointOptions options, std::string_view strategy,
-                                       bool in_step, std::function<void()> settle, OwnCopy copy)
+                                       bool in_step, std::function<void()> settle, OwnCopy copy,
+                                       std::function<bool()> keep_up)
     : client_(client),
       options_(std::move(options)),
       strategy_(strategy),
       in_step_(in_step),
       settle_(std::move(settle)),
-      copy_(std::move(copy)) {
+      copy_(std::move(copy)),
+      keep_up_(std::move(keep_up)) {
+  options_.check();
   if (client_.options().elastic) {
     throw Error(Errc::job_state, "a Checkpointer, whose workers all meet, in an elastic job: use ElasticCheckpoints");
   }
@@ -76,6 +85,7 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
   std::optional<Error> failed;
   if (client_.options().trainer == 0) {
     try {
+      detail::WritingDuty const duty(client_);
       std::vector<Manifest::Trainer> workers;
       bool copies = static_cast<bool>(copy_.load);
       auto const check = [&](Checkpoint const& checkpoint) {
@@ -83,11 +93,11 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
         // By one for all: those who find out later could not choose another any more.
         if (copies) detail::verify_copies(checkpoint);
       };
-      auto newest = detail::load_latest(client_, options_.directory, check, damaged_);
+      auto newest = detail::load_latest(client_, options_.directory, detail::Resumable::with_places, check, damaged_);
       if (!newest && std::exchange(copies, false)) {
         // Weights without what the optimizers knew are better than nothing.
         std::set<std::string> damaged;
-        newest = detail::load_latest(client_, options_.directory, check, damaged);
+        newest = detail::load_latest(client_, options_.directory, detail::Resumable::with_places, check, damaged);
         if (newest) damaged_.erase(newest->id);
       }
       if (newest) {
@@ -96,7 +106,8 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
         text = concat(copies ? detail::with_copies : detail::weights_alone, detail::joined(damaged_), '\n',
                       to_json(newest->manifest));
         log(Level::info, "resumed from ", newest->path, ", step ", newest->manifest.step,
-            before == newest->manifest.trainers.size()
+            before == 0 ? ", which holds weights alone: all data from its beginning"
+            : before == newest->manifest.trainers.size()
                 ? std::string()
                 : concat(": what ", before, " workers had left of the data is dealt out to ",
                          client_.options().trainers));
@@ -168,7 +179,10 @@ PRDIST_DECL std::string Checkpointer::text_of(std::string_view word, WorkerState
 
 PRDIST_DECL Next Checkpointer::between_steps(std::function<WorkerState()> const& state) {
   stepped();
-  return due() ? meet(state()) : Next::train;
+  while (due()) {
+    if (meet(state()) == Next::stop) return Next::stop;
+  }
+  return Next::train;
 }
 
 PRDIST_DECL bool Checkpointer::due() {
@@ -186,7 +200,9 @@ PRDIST_DECL bool Checkpointer::due() {
     client_.ask_cut(in_step_ ? step_ + 1 : 0, stop);
   }
   auto const wanted = wish.wanted();
-  return wanted && step_ >= wanted->step;
+  if (wanted && step_ >= wanted->step) return true;
+  // A step that was ended early, for this to be asked, is waited for now; unless there is a wish again.
+  return keep_up_ && !keep_up_();
 }
 
 PRDIST_DECL Next Checkpointer::meet(WorkerState const& state) {
@@ -240,6 +256,7 @@ PRDIST_DECL Next Checkpointer::meet(WorkerState const& state) {
 
 PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
   wait_quietly();
+  auto duty = std::make_unique<detail::WritingDuty>(client_);
   auto manifest = detail::manifest_of(client_, strategy_);
   std::vector<std::string> copies;
   for (auto const& [worker, text] : texts) {
@@ -270,9 +287,12 @@ PRDIST_DECL void Checkpointer::start_writing(Texts const& texts) {
   auto const pass = detail::next_pass(options_.directory);
   auto pending = std::make_unique<PendingCheckpoint>(options_.directory, pass, concat(::getpid()));
   for (auto const& copy : copies) detail::take_in(pending->path(), copy);
-  detail::cut(client_, pending->path(), since);
-  auto write = [this, pending = std::move(pending), manifest = std::move(manifest), links, keep_all]() mutable {
-    auto const folder = std::move(pending);  // goes at the end of this, and what was not completed with it
+  detail::cut(client_, pending->path(), since, links.has_value());
+  auto write = [this, duty = std::move(duty), pending = std::move(pending), manifest = std::move(manifest), links,
+                keep_all]() mutable {
+    // They go at the end of this, and with the folder what was not completed.
+    auto const until_then = std::move(duty);
+    auto const folder = std::move(pending);
     try {
       (void)detail::complete(client_, *folder, manifest, links);
     } catch (std::exception const& error) {
@@ -315,9 +335,9 @@ PRDIST_DECL void Checkpointer::wait_quietly() noexcept {
 
 PRDIST_DECL void Checkpointer::finish(WorkerState const& state) {
   settle_();
-  wait_quietly();
   // Without its copy: it has no more batches, and there may be many checkpoints yet.
   client_.retire(text_of(detail::finished_word, state, {}));
+  wait_quietly();  // behind that: the others must not wait for its disk
 }
 
 PRDIST_DECL void Checkpointer::save(WorkerState const& state) {
@@ -341,15 +361,17 @@ PRDIST_DECL void Checkpointer::save(WorkerState const& state) {
 }
 
 PRDIST_DECL void load_checkpoint(Client& client, std::string const& path) {
+  detail::WritingDuty const duty(client);
   if (std::filesystem::exists(concat(path, "/manifest.json"))) return detail::load(client, open_checkpoint(path));
   std::set<std::string> damaged;
   if (!detail::load_latest(
-          client, path, [](Checkpoint const&) {}, damaged)) {
+          client, path, detail::Resumable::any, [](Checkpoint const&) {}, damaged)) {
     throw Error(Errc::checkpoint_missing, path, ", has no complete checkpoint: save one first, or check the path");
   }
 }
 
 PRDIST_DECL std::string save_checkpoint(Client& client, std::string const& directory, std::string_view strategy) {
+  detail::WritingDuty const duty(client);
   PendingCheckpoint pending(directory, detail::next_pass(directory), concat(::getpid()));
   return detail::complete(client, pending, detail::cut_all(client, pending, strategy)).path;
 }
@@ -361,7 +383,10 @@ PRDIST_DECL void export_model(Client& client, std::string const& path, std::stri
   // By way of a checkpoint beside it, so that the rows of a moment go to the file and not through this worker's memory.
   detail::FolderBeside const folder(path);
   PendingCheckpoint pending(folder.path(), 0, concat(::getpid()));
-  auto const parts = detail::gather_parts(client, pending, detail::cut_all(client, pending, strategy));
+  auto const parts = [&] {
+    detail::WritingDuty const duty(client);
+    return detail::gather_parts(client, pending, detail::cut_all(client, pending, strategy));
+  }();
   export_npz(std::span(&parts, 1), path);
   log(Level::info, "model in ", path, ": ", detail::rows_in(parts.manifest), " rows");
 }

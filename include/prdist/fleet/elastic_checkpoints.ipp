@@ -29,25 +29,6 @@ struct ElasticWriting {
   std::future<void> done;
 };
 
-/// Only one worker writes at a time: the last checkpoint may come while another is on its way.
-class WritingDuty {
- public:
-  explicit WritingDuty(Client& client) : client_(client) { (void)wait_for_duty(client_, name); }
-  WritingDuty(WritingDuty const&) = delete;
-  WritingDuty& operator=(WritingDuty const&) = delete;
-  ~WritingDuty() {
-    try {
-      client_.return_duty(name);
-    } catch (Error const& error) {
-      log(Level::warning, error.what());
-    }
-  }
-
- private:
-  static constexpr std::string_view name = "writing a checkpoint";
-  Client& client_;
-};
-
 // Whose a folder is. All workers of a job share a lock on it from begin() on, which keeps other jobs from beginning
 // there. That is not enough where the file system has no locks, or when all workers were gone for a while: so the
 // folder also names its job, in a text that all its workers know.
@@ -116,6 +97,7 @@ PRDIST_DECL ElasticCheckpoints::ElasticCheckpoints(Client& client, CheckpointOpt
     throw Error(Errc::config_contradiction, "checkpoints of an elastic job hold all rows, and full_every is ",
                 options_.full_every, ": leave it at 1");
   }
+  options_.check();
 }
 
 PRDIST_DECL void ElasticCheckpoints::begin(bool resume) {
@@ -172,7 +154,8 @@ PRDIST_DECL std::string ElasticCheckpoints::load_newest() {
                 " workers each have a place in their own files: resume it as it was, or load its "
                 "weights alone with Fleet::load()");
   };
-  auto const newest = detail::load_latest(client_, options_.directory, check, damaged_);
+  detail::WritingDuty const duty(client_);
+  auto const newest = detail::load_latest(client_, options_.directory, detail::Resumable::with_places, check, damaged_);
   if (!newest) {
     if (!passes_in(options_.directory).empty()) {
       throw Error(Errc::checkpoint_missing, options_.directory,

@@ -278,7 +278,7 @@ class Fleet {
     }
     return Checkpointer(
         client(), std::move(options), StrategyChoice::name, StrategyChoice::apply == ApplyRule::gather,
-        [&optimizer] { optimizer.settle(); }, std::move(copy));
+        [&optimizer] { optimizer.settle(); }, std::move(copy), [&optimizer] { return optimizer.keep_up(); });
   }
 
   /// The same for a job whose workers come and go.

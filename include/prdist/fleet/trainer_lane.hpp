@@ -158,6 +158,8 @@ class TrainerLane {
   [[nodiscard]] std::span<float const> dense_gradient() { return device_.staging(now_.gradients.dense_gradient); }
 
   std::uint64_t steps = 0;  ///< that this thread has finished
+  /// Of the last step, when that ended without waiting for those that are behind: how far ahead it may be.
+  std::optional<std::uint64_t> owed_tick{};
 
  private:
   using Floats = typename DeviceChoice::Floats;

@@ -122,14 +122,20 @@ class Engine {
   using MakeSink = std::function<std::unique_ptr<CutSink>(std::size_t lane)>;
 
   /// Sets the marker of a cut on every thread, each at this place in its queue, and hands the rows out between later
-  /// requests. `done` is told when all are handed out, or with the first error when that cannot be. The cut is open
-  /// then, and its sinks are there, until end_cut(). One at a time: another before end_cut() is job.state.
+  /// requests. `done` is told when all are handed out, or with the first error when that cannot be. A copy is over
+  /// then; any other cut is open, and its sinks are there, until end_cut(). One at a time: another before that is
+  /// job.state.
   void cut(CutKind kind, MakeSink make_sink, Done done) {
     if (cutting_.exchange(true)) {
       Error const error(Errc::job_state, "a cut of this server's tables is under way: wait for it to end");
       return done(&error);
     }
-    auto const all = std::make_shared<Countdown>(lanes_.size(), std::move(done));
+    bool const copy = kind == CutKind::copy;
+    auto const all =
+        std::make_shared<Countdown>(lanes_.size(), [this, copy, done = std::move(done)](Error const* error) {
+          if (copy) cutting_ = false;
+          done(error);
+        });
     auto const make = std::make_shared<MakeSink const>(std::move(make_sink));
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
       auto const slice = [this, lane, kind, all, make, begun = false](ShardGroup& group) mutable {
@@ -142,6 +148,10 @@ class Engine {
           more = group.advance_cut(Lane::rows_per_slice);
         });
         if (!failed && more) return sinks_[lane]->ready() ? Lane::Slice::more : Lane::Slice::waits;
+        if (kind == CutKind::copy) {
+          group.cancel_cut();
+          sinks_[lane].reset();
+        }
         all->finish(failed);
         return Lane::Slice::done;
       };

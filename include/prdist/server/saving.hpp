@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <string>
@@ -25,16 +26,18 @@ class Saving {
 
   /// Sets the marker on every thread and tells `marked`: what is sent to the engine afterwards is not in the cut. The
   /// rows are written to `folder` in the background: all of them, or, when `since` names the cut that was kept last,
-  /// those that have changed. @throws Error checkpoint.file; job.state while other work goes on, and when another cut
-  /// was kept last: a checkpoint must not say that it holds the changes since one that it does not build on
-  void cut(std::string const& folder, std::string const& since, Engine::Done marked);
+  /// those that have changed. One that is not `to_be_kept` costs nothing any more when it is written. @throws Error
+  /// checkpoint.file; job.state while other work goes on, and when another cut was kept last: a checkpoint must not say
+  /// that it holds the changes since one that it does not build on
+  void cut(std::string const& folder, std::string const& since, bool to_be_kept, Engine::Done marked);
 
   /// The cut for `folder` is part of a complete checkpoint, and is called `name`: the next one of changed rows starts
-  /// from it. @throws Error job.state when that is not the last cut
+  /// from it. @throws Error job.state when that is not the last cut that was to be kept
   void keep_cut(std::string const& folder, std::string name, Engine::Done done);
 
-  /// The name of the cut that was kept last; empty when there is none, or when the tables were loaded since.
-  [[nodiscard]] std::string kept_cut() const;
+  /// Tells the name of the cut that was kept last; an empty one when there is none, when the tables were loaded since,
+  /// or when more keys have gone since than there was memory to note.
+  void tell_kept_cut(std::function<void(std::string const&)> tell);
 
   /// Loads this server's shards from the checkpoint at `path` and those it builds on, in the background. Its tables
   /// have been declared; the rows they had go, and what they had counted. @throws Error job.state

@@ -2,7 +2,9 @@
 // Definitions of server/saving.hpp.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -57,7 +59,8 @@ class LoadWindow {
 
 }  // namespace detail
 
-PRDIST_DECL void Saving::cut(std::string const& folder, std::string const& since, Engine::Done marked) {
+PRDIST_DECL void Saving::cut(std::string const& folder, std::string const& since, bool to_be_kept,
+                             Engine::Done marked) {
   std::lock_guard const lock(mutex_);
   if (!since.empty() && since != kept_) {
     throw Error(Errc::job_state, "what has changed since '", since,
@@ -73,8 +76,8 @@ PRDIST_DECL void Saving::cut(std::string const& folder, std::string const& since
     progress.waits_for_disk = true;
     return to_json(writer->close());
   });
-  last_ = folder;
-  auto const kind = since.empty() ? CutKind::full : CutKind::changed;
+  last_ = to_be_kept ? folder : std::string();
+  auto const kind = !since.empty() ? CutKind::changed : to_be_kept ? CutKind::full : CutKind::copy;
   // The one before, when nobody kept it: its checkpoint was not completed, and this cut holds its changes too.
   engine_.end_cut(false, [this, kind, queue, marked = std::move(marked)](Error const*) {
     engine_.cut(
@@ -86,7 +89,7 @@ PRDIST_DECL void Saving::cut(std::string const& folder, std::string const& since
 
 PRDIST_DECL void Saving::keep_cut(std::string const& folder, std::string name, Engine::Done done) {
   std::lock_guard const lock(mutex_);
-  if (folder != last_) {
+  if (last_.empty() || folder != last_) {
     throw Error(Errc::job_state, "the cut for ", folder, " is to be kept, and the last one was for '", last_, "'");
   }
   last_.clear();
@@ -100,9 +103,18 @@ PRDIST_DECL void Saving::keep_cut(std::string const& folder, std::string name, E
   });
 }
 
-PRDIST_DECL std::string Saving::kept_cut() const {
-  std::lock_guard const lock(mutex_);
-  return kept_;
+PRDIST_DECL void Saving::tell_kept_cut(std::function<void(std::string const&)> tell) {
+  auto const forgot = std::make_shared<std::atomic<bool>>(false);
+  engine_.read(
+      [forgot](ShardGroup const& group) {
+        if (group.forgot()) *forgot = true;
+      },
+      [this, forgot, tell = std::move(tell)](Error const* error) {
+        std::unique_lock lock(mutex_);
+        auto const name = error != nullptr || *forgot ? std::string() : kept_;
+        lock.unlock();
+        tell(name);
+      });
 }
 
 PRDIST_DECL void Saving::load(std::string const& path) {

@@ -45,15 +45,19 @@ class SessionJob : public SessionBase {
   }
 
   /// The payload is a folder and, for a cut of changed rows, a zero byte and the name of the cut they changed since.
+  /// With flag_last no other cut will build on it.
   void on_cut(Header const& header) {
     auto const [folder, since] = halves();
-    attempt(header, [&] { server_.saving_.cut(folder, since, answering(header)); });
+    attempt(header, [&] { server_.saving_.cut(folder, since, (header.flags & flag_last) == 0, answering(header)); });
   }
 
   /// Without a payload the name of the cut that was kept last is asked for; else it is the folder of the cut to keep,
   /// a zero byte and its name.
   void on_keep_cut(Header const& header) {
-    if (text().empty()) return reply_text(header, server_.saving_.kept_cut());
+    if (text().empty()) {
+      return server_.saving_.tell_kept_cut(
+          [self = job(), header](std::string const& name) { self->reply_text(header, name); });
+    }
     auto const [folder, name] = halves();
     attempt(header, [&] { server_.saving_.keep_cut(folder, name, answering(header)); });
   }

@@ -22,6 +22,7 @@
 namespace prdist {
 
 enum class CutKind : std::uint8_t {
+  copy,  ///< all rows, for a checkpoint that no other builds on: it cannot be kept, and nothing is noted for it
   full,
   changed,  ///< rows changed since the last cut that was kept, and the keys removed since; all rows when there is none
 };

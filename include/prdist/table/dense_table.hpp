@@ -104,7 +104,7 @@ class DenseTable {
   // The cuts of this table, as ShardGroup describes them. A range is a row, and its number the key.
   void begin_cut(CutKind kind, GuardedSink& sink, TableId table) {
     cancel_cut();
-    open_ = Open{kind == CutKind::full ? 0 : kept_, &sink, table, 0};
+    open_ = Open{kind == CutKind::changed ? kept_ : 0, &sink, table, 0};
     ++epoch_;
   }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys that a table has lost since its last kept cut, so that the next one can say so. Nothing is noted before
-// there has been a cut: a job that takes none pays nothing.
+// there has been a cut that may be kept: a job that takes none pays nothing. Nor are more noted than there is memory
+// for: a table that evicts in a steady stream would be killed for its notes. Then they are forgotten, and the next cut
+// has to be one of all rows.
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <unordered_set>
 #include <vector>
 
@@ -13,15 +16,22 @@ namespace prdist {
 
 class RemovedKeys {
  public:
-  /// The marker of a cut: what comes after it belongs to the next one.
-  void begin_cut() {
-    noting_ = true;
+  /// About what a noted key takes in memory.
+  static constexpr std::size_t bytes_per_key = 48;
+
+  /// @param most bytes that notes may take
+  explicit RemovedKeys(std::size_t most = std::numeric_limits<std::size_t>::max()) : most_(most / bytes_per_key) {}
+
+  /// The marker of a cut: what comes after it belongs to the next one, if this one may be kept.
+  void begin_cut(bool may_be_kept = true) {
+    noting_ = noting_ || may_be_kept;
     open_ = true;
   }
 
-  /// The next cut starts from the one that is open.
-  void keep_cut() {
+  /// The next cut starts from the one that is open, which held all rows or did not.
+  void keep_cut(bool all_rows = true) {
     before_ = std::move(after_);
+    if (all_rows && !forgot_open_) forgot_ = false;
     forget_open();
   }
 
@@ -37,8 +47,22 @@ class RemovedKeys {
   }
 
   void erased(Key key) {
-    if (noting_) (open_ ? after_ : before_).insert(key);
+    if (!noting_) return;
+    if (before_.size() + after_.size() < most_) {
+      (open_ ? after_ : before_).insert(key);
+      return;
+    }
+    forgot_ = true;
+    forgot_open_ = open_;
+    after_ = {};
+    returned_ = {};
+    if (open_) return;  // its cut is on its way through the ones before
+    before_ = {};       // and not clear(), which would keep most of the memory
+    noting_ = false;
   }
+
+  /// Keys have gone that are not noted: a cut of what has changed would not say so.
+  [[nodiscard]] bool forgot() const noexcept { return forgot_; }
 
   void inserted(Key key) {
     if (before_.empty() && after_.empty()) return;
@@ -54,18 +78,21 @@ class RemovedKeys {
   /// Gone before the marker of the open cut.
   [[nodiscard]] std::unordered_set<Key> const& before() const noexcept { return before_; }
 
-  /// About what the keys take in memory.
-  [[nodiscard]] std::size_t bytes() const noexcept { return (before_.size() + after_.size()) * 32; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return (before_.size() + after_.size()) * bytes_per_key; }
 
  private:
   void forget_open() {
     after_.clear();
     returned_.clear();
     open_ = false;
+    forgot_open_ = false;
   }
 
+  std::size_t most_;  ///< keys
   bool noting_ = false;
   bool open_ = false;
+  bool forgot_ = false;
+  bool forgot_open_ = false;  ///< since the marker of the open cut
   std::unordered_set<Key> before_;
   std::unordered_set<Key> after_;
   std::vector<Key> returned_;

@@ -123,9 +123,15 @@ class ShardGroup {
 
   /// Sets the marker of a cut: it will hold the rows of all tables exactly as they are now, with all their state,
   /// whatever is applied from here on. An open one is abandoned. `sink` must live until the cut is kept or cancelled.
+  /// @throws Error job.state when what has changed is asked for, and not known any more
   void begin_cut(CutKind kind, CutSink& sink) {
     cancel_cut();
+    if (kind == CutKind::changed && forgot()) {
+      throw Error(Errc::job_state,
+                  "more keys have gone since the last cut than there is memory to note: ask for all rows");
+    }
     sink_.emplace(sink);
+    copies_ = kind == CutKind::copy;
     for_each_table([&](TableId id, auto& table) { table.begin_cut(kind, *sink_, id); });
   }
 
@@ -146,8 +152,9 @@ class ShardGroup {
   }
 
   /// The next cut of changed rows starts from this one. To be called when what was handed out is safe: until then
-  /// the cut is open, and may be cancelled. One that is not complete is cancelled.
+  /// the cut is open, and may be cancelled. One that is not complete is cancelled, and so is a copy.
   void keep_cut() {
+    if (copies_) return cancel_cut();
     for_each_table([](TableId, auto& table) { table.keep_cut(); });
     sink_.reset();
   }
@@ -156,6 +163,11 @@ class ShardGroup {
   void cancel_cut() {
     for_each_table([](TableId, auto& table) { table.cancel_cut(); });
     sink_.reset();
+  }
+
+  /// There can be no cut of what has changed since the one that was kept last.
+  [[nodiscard]] bool forgot() const noexcept {
+    return std::ranges::any_of(sparse_, [](auto const& it) { return it.second.table.forgot(); });
   }
 
   /// Takes every row of a sparse table away, and what it has counted; a dense one has none that could go.
@@ -290,6 +302,7 @@ class ShardGroup {
   std::map<TableId, Dense> dense_;
   std::map<TableId, ChangedRows> changed_;  ///< of tables that add
   std::optional<GuardedSink> sink_;         ///< of the open cut
+  bool copies_ = false;                     ///< the open cut is a copy
 };
 
 }  // namespace prdist

@@ -22,6 +22,9 @@ namespace prdist {
 
 class SparseCut {
  public:
+  /// @param most_notes bytes that notes of removed keys may take
+  explicit SparseCut(std::size_t most_notes = std::numeric_limits<std::size_t>::max()) : removed_(most_notes) {}
+
   /// The epoch that a row gets when it changes.
   [[nodiscard]] CutEpoch epoch() const noexcept { return epoch_; }
 
@@ -31,8 +34,8 @@ class SparseCut {
     cancel();
     if (epoch_ == std::numeric_limits<CutEpoch>::max()) renumber(tables);
     ++epoch_;
-    auto const above = kind == CutKind::full ? CutEpoch{0} : kept_;
-    removed_.begin_cut();
+    auto const above = kind == CutKind::changed ? kept_ : CutEpoch{0};
+    removed_.begin_cut(kind != CutKind::copy);
     auto const gone = above == 0 ? removed_.before().end() : removed_.before().begin();
     open_.emplace(Open{above, BlockBuilder(sink, table, row_bytes), gone, 0, 0, false});
   }
@@ -68,7 +71,7 @@ class SparseCut {
   void keep() {
     if (!open_ || !open_->handed_out) return cancel();
     kept_ = static_cast<CutEpoch>(epoch_ - 1);
-    removed_.keep_cut();
+    removed_.keep_cut(open_->above == 0);
     open_.reset();
   }
 
@@ -84,6 +87,9 @@ class SparseCut {
     if (!open_ || open_->handed_out || !belongs(row) || table.round_of(table.segment_index(hash)) == epoch_) return;
     open_->blocks.add(shard_of(hash), key, row.row());
   }
+
+  /// Too many keys went since the last kept cut: there can be none of what has changed since.
+  [[nodiscard]] bool forgot() const noexcept { return kept_ != 0 && removed_.forgot(); }
 
   [[nodiscard]] RemovedKeys& removed() noexcept { return removed_; }
   [[nodiscard]] RemovedKeys const& removed() const noexcept { return removed_; }

@@ -54,6 +54,7 @@ class SparseShards {
         pool_(std::make_unique<RowPool>(arena, row_bytes_)),
         tables_(arena, *pool_, row_bytes_, owned),
         filters_(arena, spec_.admission, stream_, tables_.all().size()),
+        cut_(arena.ceiling() / notes_share),
         merger_(spec_.dim, spec_.statistics.kept) {
     if (spec_.precision != Precision::fp32) {
       codec_ = half_codec(spec_.precision);
@@ -141,6 +142,7 @@ class SparseShards {
     cut_.cancel();
   }
   [[nodiscard]] std::size_t noted_bytes() const noexcept { return cut_.removed().bytes(); }
+  [[nodiscard]] bool forgot() const noexcept { return cut_.forgot(); }
 
   /// Inserts or overwrites the rows of a block, or takes them away when it says so, or takes in what it has of a
   /// shard; keys of other shards and those are passed over. @throws Error table.shape, table.memory
@@ -179,6 +181,8 @@ class SparseShards {
   }
 
  private:
+  /// Notes of keys that went, for cuts of what has changed, take one part in so many of the memory ceiling, besides it.
+  static constexpr std::size_t notes_share = 16;
   static constexpr std::size_t block_keys = ShardTables::block_keys;
   using Block = ShardTables::Block;
 

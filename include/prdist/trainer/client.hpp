@@ -180,9 +180,10 @@ class Client {
   void met_for_cut(std::uint32_t number, bool stopped);
 
   /// Lets every server write the rows of its shards to `folder`, as they are when the call returns: all of them, or
-  /// those that have changed since the cut of the name `since`. @throws Error job.state when that is not the one that
+  /// those that have changed since the cut of the name `since`. What is not `to_be_kept`, because no other builds on
+  /// it, costs servers nothing any more when it is written. @throws Error job.state when `since` is not the one that
   /// every server has kept last
-  void cut(std::string_view folder, std::string_view since = {});
+  void cut(std::string_view folder, std::string_view since = {}, bool to_be_kept = false);
 
   /// What the cut for `folder` wrote is part of a complete checkpoint; it is called `name` from now on.
   /// @throws Error job.state when another cut came meanwhile
@@ -198,6 +199,10 @@ class Client {
   /// through as long as options().wait_for_disk; returns their results.
   /// @throws Error what a server failed with; job.deadline when nothing moves
   std::vector<std::string> wait_for_work();
+
+  /// One thread of this trainer at a time lets the servers save or load: false while another one does.
+  [[nodiscard]] bool begin_work() noexcept { return !works_.exchange(true); }
+  void end_work() noexcept { works_ = false; }
 
   /// The tables this trainer has declared, in the order it did.
   [[nodiscard]] std::vector<AnySpec> declared() const;
@@ -290,6 +295,7 @@ class Client {
   TimePoint pinged_{};  // by ping() alone, as the next
   bool said_stop_ = false;
   std::atomic<bool> left_ = false;
+  std::atomic<bool> works_ = false;
   mutable std::mutex declared_mutex_;
   std::vector<AnySpec> declared_;
   mutable std::mutex measured_mutex_;

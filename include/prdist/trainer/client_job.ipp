@@ -150,8 +150,8 @@ PRDIST_DECL void Client::met_for_cut(std::uint32_t number, bool stopped) {
                 {.kind = Kind::met_for_cut, .flags = stopped ? flag_stop : 0, .offset = number});
 }
 
-PRDIST_DECL void Client::cut(std::string_view folder, std::string_view since) {
-  (void)ask_all(concat("the cut for ", folder), {.kind = Kind::cut},
+PRDIST_DECL void Client::cut(std::string_view folder, std::string_view since, bool to_be_kept) {
+  (void)ask_all(concat("the cut for ", folder), {.kind = Kind::cut, .flags = to_be_kept ? 0 : flag_last},
                 since.empty() ? std::string(folder) : concat(folder, '\0', since));
 }
 
