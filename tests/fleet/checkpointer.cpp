@@ -522,6 +522,87 @@ TEST_F(Checkpoints, WithSspThoseWhoAreAheadComeToo) {
   EXPECT_EQ(names().size(), 4U);
 }
 
+// One has no more batches of this epoch; a checkpoint is wanted while it waits for the others, and then the end.
+TEST_F(Checkpoints, AreTakenWhileWorkersWaitForEachOtherBetweenEpochs) {
+  std::mutex mutex;
+  std::vector<std::string> ended;
+  Gate waits;
+  spawn<Strategy<Async>, Transport<Memory>>(1, 2, quick_options(), [&](auto& fleet) {
+    auto const own = fleet.roles().index;
+    fleet.init_worker();
+    (void)fleet.client().declare(DenseSpec{.name = "dense", .parts = {{"w", 10, Initializer::zeros()}}});
+    Checkpointer checkpoints(fleet.client(), {.directory = directory, .keep = 9}, "async", false, [] {});
+    auto next = Next::train;
+    for (std::uint64_t epoch = 0; epoch < 2 && next == Next::train; ++epoch) {
+      auto const state = [&] {
+        if (own == 0) waits.open();
+        return WorkerState{.position = {.epoch = epoch}};
+      };
+      if (own == 1) {
+        fleet.client().ask_cut(0, false);
+        next = checkpoints.between_steps(state);
+        EXPECT_TRUE(waits.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
+        if (epoch == 1) fleet.client().ask_cut(0, true);
+      }
+      if (next == Next::train) next = checkpoints.barrier("epoch", state);
+      std::lock_guard const lock(mutex);
+      ended.push_back(concat(own, next == Next::stop ? " stops in " : " goes on behind ", epoch));
+    }
+    fleet.stop_worker();
+  });
+  std::ranges::sort(ended);
+  EXPECT_EQ(ended,
+            (std::vector<std::string>{"0 goes on behind 0", "0 stops in 1", "1 goes on behind 0", "1 stops in 1"}));
+  EXPECT_EQ(names().size(), 3U);
+}
+
+// The servers would look for its tables in vain, and the job would go on from its first weights.
+TEST_F(Checkpoints, WithoutTablesNothingIsSavedOrLoaded) {
+  Job job;
+  job.workers = 1;
+  job.stop_at = 3;
+  job.stopper = 0;
+  EXPECT_TRUE(run<Async>(job).stopped);
+  std::string const nothing =
+      "prdist[job.state] there is no table yet that a checkpoint could be of: call optimizer.prepare(model), or "
+      "declare "
+      "tables, before";
+  spawn<Strategy<Async>, Transport<Memory>>(1, 1, quick_options(), [&](auto& fleet) {
+    fleet.init_worker();
+    auto& client = fleet.client();
+    {
+      Checkpointer checkpoints(client, {.directory = directory}, "async", false, [] {});
+      EXPECT_EQ(thrown([&] { (void)checkpoints.resume(); }).what(), nothing);
+      EXPECT_TRUE(holds(thrown([&] { checkpoints.save({}); }).what(), "there is no table yet"));
+    }
+    EXPECT_EQ(thrown([&] { fleet.load(directory); }).what(), nothing);
+    EXPECT_EQ(thrown([&] { (void)fleet.save_persistables(directory); }).what(), nothing);
+    (void)client.declare(SparseSpec{.name = "renamed", .dim = 4, .optimizer = Sgd{.rate = 1}});
+    {
+      Checkpointer checkpoints(client, {.directory = directory}, "async", false, [] {});
+      EXPECT_EQ(
+          thrown([&] { (void)checkpoints.resume(); }).what(),
+          concat("prdist[table.mismatch] ", directory,
+                 "/pass-00000 has tables 'rows', 'dense', which this program does not declare: resume it with the "
+                 "model that it was saved with, or load the tables that both have with Fleet::load()"));
+    }
+    EXPECT_EQ(thrown([&] { fleet.load(directory); }).what(),
+              concat("prdist[table.mismatch] ", directory,
+                     "/pass-00000 has tables 'rows', 'dense', which this program does not declare: load what was saved "
+                     "with a model of the same table names"));
+    (void)client.declare(
+        DenseSpec{.name = "dense", .parts = {{"w", 3000, Initializer::zeros()}}, .optimizer = Sgd{.rate = 1}});
+    CaughtLog const log;
+    fleet.load(directory);
+    EXPECT_EQ(std::ranges::count(log.lines(), concat(directory,
+                                                     "/pass-00000 has table 'rows', which this program does not "
+                                                     "declare: left out")),
+              1);
+    fleet.stop_worker();
+  });
+  EXPECT_EQ(names(), std::vector<std::string>{"pass-00000"});
+}
+
 TEST_F(Checkpoints, WithSspAWorkerThatDoesNotLookForThemIsTold) {
   std::atomic<int> steps[2]{};
   std::mutex mutex;
@@ -855,6 +936,7 @@ TEST_F(Checkpoints, ThatCannotBeLoadedEndAllWorkersForTheSameReason) {
   std::map<std::uint32_t, Error> errors;
   spawn<Transport<Memory>>(2, 3, quick_options(), [&](auto& fleet) {
     fleet.init_worker();
+    (void)fleet.client().declare(DenseSpec{.name = "dense", .parts = {{"w", 3000, Initializer::zeros()}}});
     Checkpointer checkpoints(fleet.client(), {.directory = directory}, "async", false, [] {});
     auto const error = thrown([&] { (void)checkpoints.resume(); });
     {
@@ -1074,6 +1156,7 @@ TEST_F(DealtCheckpoints, DoWithoutNamesThatAreTooMany) {
     fs::remove_all(directory);
     spawn<Strategy<Async>, Transport<Memory>>(1, 1, quick_options(), [&](auto& fleet) {
       fleet.init_worker();
+      (void)fleet.client().declare(DenseSpec{.name = "dense", .parts = {{"w", 1, Initializer::zeros()}}});
       Checkpointer checkpoints(fleet.client(), {.directory = directory}, "async", false, [] {});
       WorkerState state{{.epoch = 3, .source = 1}};
       state.position.files.emplace(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count));
@@ -1088,6 +1171,7 @@ TEST_F(DealtCheckpoints, DoWithoutNamesThatAreTooMany) {
     // And who resumes hears of all that were kept.
     spawn<Strategy<Async>, Transport<Memory>>(1, 2, quick_options(), [&](auto& fleet) {
       fleet.init_worker();
+      (void)fleet.client().declare(DenseSpec{.name = "dense", .parts = {{"w", 1, Initializer::zeros()}}});
       Checkpointer checkpoints(fleet.client(), {.directory = directory}, "async", false, [] {});
       auto const resumed = checkpoints.resume();
       EXPECT_TRUE(resumed && resumed->position.epoch == 3 && resumed->position.files->size() == count);

@@ -331,6 +331,41 @@ TYPED_TEST(EveryStrategy, PausesWithEverythingOnTheServers) {
   });
 }
 
+/// One weight, which each step moves by 1.
+struct StepCounter {
+  static std::vector<SparseInput> sparse_inputs() { return {}; }
+  static std::vector<DensePart> dense_parts() { return {{"steps", 1, Initializer::zeros()}}; }
+  static std::span<Key const> keys(Rows const&, std::size_t) { return {}; }
+  static double gradients(Rows const&, StepView const& view) {
+    view.dense_gradient[0] = -1;
+    return 0;
+  }
+};
+
+// The ten lines of README call neither settle() nor finish().
+TYPED_TEST(EveryStrategy, WhatAWorkerStillHoldsArrivesBeforeItsGoodbye) {
+  float applied = 0;
+  TypeParam strategy;
+  if constexpr (std::is_same_v<TypeParam, Async>) strategy.max_merge_var_num = strategy.send_queue_size = 4;
+  spawn<Strategy<TypeParam>, Transport<Memory>>(2, 2, quick_options(), strategy, [&](auto& fleet) {
+    auto optimizer = fleet.distributed_optimizer(Sgd{.rate = 1});
+    fleet.init_worker();
+    StepCounter model;
+    optimizer.prepare(model);
+    if (fleet.is_first_worker()) {
+      optimizer.finish();
+    } else {
+      for (std::uint64_t step = 0; step < 3; ++step) (void)optimizer.minimize(model, batch_of(step, 1, 4));
+    }
+    if (fleet.is_first_worker()) {
+      fleet.barrier("the other one has left");
+      applied = optimizer.dense_weights()[0];
+    }
+    fleet.stop_worker();
+  });
+  EXPECT_NEAR(applied, 3.0F, 1e-6F);
+}
+
 // A pause may become due at any moment, also between a thread's look and its taking of a batch.
 TYPED_TEST(EveryStrategy, APauseAtAnyMomentCostsNoBatch) {
   for (int moment = 1; moment <= 12; ++moment) {

@@ -214,6 +214,7 @@ TEST_F(ElasticCheckpointsTest, AFolderIsOneJobsAtATime) {
     Job job(1);
     auto &first = job.worker(0), &late = job.worker(1);
     (void)counts(first.client());
+    (void)counts(late.client());
     auto checkpoints = first.elastic_checkpoints({.directory = directory});
     checkpoints.begin(false);
     auto const refused = concat(directory, ", another job is saving there: give each its own folder");

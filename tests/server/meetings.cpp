@@ -67,6 +67,47 @@ TEST(Meetings, FailTellsEverybodyWhy) {
   EXPECT_EQ(said, "prdist[job.peer_lost] 1;prdist[job.peer_lost] 1;");
 }
 
+// One calls a barrier where the other comes to a checkpoint: no time is long enough.
+TEST(Meetings, ThatWaitForEachOtherEndWithTheNamesOfBoth) {
+  Job job{{0, 1}, {0, 1}};
+  TimePoint const start{};
+  auto const second = std::chrono::seconds(1);
+  std::map<std::uint32_t, std::string> said;
+  auto const wait = [&](std::uint32_t trainer, std::string const& name, int from, bool looks = false) {
+    job.meetings.arrive(
+        name, Attendance::everybody, trainer, "", start + (from + 1) * second,
+        [&said, trainer](Error const* error, Texts const&) {
+          said[trainer] = error == nullptr ? "met" : error->what();
+        },
+        looks);
+  };
+  auto const round = [&](int from, char const* of_0, char const* of_1, bool looks = false) {
+    said.clear();
+    wait(0, of_0, from, looks);
+    wait(1, of_1, from);
+    job.meetings.tell_overdue(start + (from + 1) * second);
+  };
+  std::string const first = "prdist[job.deadline] trainer 0 waits at 'epoch' for trainers 1: look at their logs";
+  round(0, "epoch", "checkpoint 3");
+  EXPECT_EQ(said[0], first) << "it may be on its way";
+  round(1, "same", "same");
+  EXPECT_EQ(said[0], "met");
+  round(2, "epoch", "checkpoint 3");
+  EXPECT_EQ(said[0], first) << "a meeting has ended since";
+  round(3, "epoch", "checkpoint 4");
+  EXPECT_EQ(said[0], first) << "it has moved";
+  round(4, "epoch", "checkpoint 4");
+  EXPECT_EQ(said[0],
+            "prdist[job.state] trainer 0 waits at 'epoch', and trainer 1 at 'checkpoint 4': neither comes to the "
+            "other's meeting, so both would wait for ever; all workers have to meet under the same names in the same "
+            "order, and where checkpoints are taken Checkpointer::barrier() is the barrier");
+  for (int i = 0; i < 5; ++i) {
+    round(10 + i, "between", "checkpoint 9", true);
+    EXPECT_TRUE(said[0].starts_with("prdist[job.deadline] ")) << "it looks for others' meetings itself";
+    EXPECT_TRUE(said[1].starts_with("prdist[job.deadline] ")) << said[1];
+  }
+}
+
 TEST(Meetings, TellWhoIsMissingWhenTheTimeIsUp) {
   Job job{{0, 1, 2}, {0, 1, 2}};
   TimePoint const start{};

@@ -25,7 +25,8 @@ inline FleetOptions quick_options() {
 
 /// Runs `work(fleet)` in each worker, and servers beside them. Returns the servers' exit codes.
 template <class... Policies, class Work>
-std::vector<int> spawn(std::uint32_t servers, std::uint32_t workers, FleetOptions const& options, Work const& work) {
+std::vector<int> spawn(std::uint32_t servers, std::uint32_t workers, FleetOptions const& options,
+                       typename Fleet<Policies...>::StrategyChoice const& strategy, Work const& work) {
   using Composition = Fleet<Policies...>;
   using Choice = typename Composition::TransportChoice;
   auto transport = make_transport<Choice>();
@@ -60,7 +61,7 @@ std::vector<int> spawn(std::uint32_t servers, std::uint32_t workers, FleetOption
   for (std::uint32_t i = 0; i < servers; ++i) {
     threads.emplace_back([&, i] {
       guarded([&] {
-        Composition fleet{Roles{Role::server, i, endpoints, workers, descriptors[i]}, transport, options};
+        Composition fleet{Roles{Role::server, i, endpoints, workers, descriptors[i]}, transport, options, strategy};
         fleet.init_server();
         codes[i] = fleet.run_server();
       });
@@ -69,7 +70,7 @@ std::vector<int> spawn(std::uint32_t servers, std::uint32_t workers, FleetOption
   for (std::uint32_t i = 0; i < workers; ++i) {
     threads.emplace_back([&, i] {
       guarded([&] {
-        Composition fleet{Roles{Role::worker, i, endpoints, workers}, transport, options};
+        Composition fleet{Roles{Role::worker, i, endpoints, workers}, transport, options, strategy};
         work(fleet);
       });
     });
@@ -77,6 +78,10 @@ std::vector<int> spawn(std::uint32_t servers, std::uint32_t workers, FleetOption
   for (auto& thread : threads) thread.join();
   if (first) std::rethrow_exception(first);
   return codes;
+}
+template <class... Policies, class Work>
+std::vector<int> spawn(std::uint32_t servers, std::uint32_t workers, FleetOptions const& options, Work const& work) {
+  return spawn<Policies...>(servers, workers, options, {}, work);
 }
 
 }  // namespace prdist::test

@@ -278,7 +278,7 @@ TEST(SpecJson, AFieldThatIsWrongIsNamedWithItsTable) {
            {sparse(), R"("apply":"immediate")", R"("apply":"later")",
             "table 'embedding'.apply 'later' is not immediate, gather or add"},
            {sparse(), R"("name":"adam")", R"("name":"magic")",
-            "table 'embedding'.optimizer.name 'magic' is no optimizer of this server"},
+            "table 'embedding'.optimizer.name 'magic' is no optimizer of this program, which was built without it"},
            {sparse(), R"("beta1":)", R"("beta":)", "table 'embedding'.optimizer.beta1 is missing"},
            {more(), R"("l1":0E0,)", "", "table 'more'.optimizer.penalty.l1 is missing"},
            {more(), R"("penalty":{)", R"("penalty":1,"x":{)", "table 'more'.optimizer.penalty is not an object"},

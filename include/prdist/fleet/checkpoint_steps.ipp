@@ -21,6 +21,7 @@
 #include <prdist/core/log.hpp>
 #include <prdist/core/text.hpp>
 #include <prdist/fleet/dispatched_files.hpp>
+#include <prdist/table/spec_json.hpp>
 #include <prdist/trainer/client.hpp>
 
 namespace prdist::detail {
@@ -120,7 +121,45 @@ class WritingDuty {
   return words;
 }
 
+/// Rows go into tables that this job has declared: without any, nothing at all would be loaded or saved, and training
+/// would go on from its first weights. @throws Error job.state
+inline void check_declared(Client const& client) {
+  if (!client.declared().empty()) return;
+  throw Error(Errc::job_state,
+              "there is no table yet that a checkpoint could be of: call optimizer.prepare(model), or declare tables, "
+              "before");
+}
+
+/// How many of a checkpoint's tables a job has to have: one that is resumed goes on with all of them.
+enum class Tables { all, some };
+
+/// @throws Error table.mismatch when the job has too few of them
+inline void check_tables(Client const& client, Checkpoint const& checkpoint, Tables needed) {
+  std::set<std::string> own;
+  for (auto const& spec : client.declared()) own.insert(name_of(spec));
+  std::string missing;
+  std::size_t count = 0;
+  for (auto const& table : checkpoint.manifest.tables) {
+    auto const& name = name_of(table.spec);
+    if (own.contains(name)) continue;
+    missing += concat(missing.empty() ? "'" : ", '", name, "'");
+    ++count;
+  }
+  if (count == 0) return;
+  if (needed == Tables::all || count == checkpoint.manifest.tables.size()) {
+    throw Error(Errc::table_mismatch, checkpoint.path, " has ", count == 1 ? "table " : "tables ", missing,
+                ", which this program does not declare: ",
+                needed == Tables::all ? "resume it with the model that it was saved with, or load the tables that both "
+                                        "have with Fleet::load()"
+                                      : "load what was saved with a model of the same table names");
+  }
+  log(Level::warning, checkpoint.path, " has ", count == 1 ? "table " : "tables ", missing,
+      ", which this program does not declare: left out");
+}
+
+/// @throws Error job.state as check_declared()
 [[nodiscard]] inline Manifest manifest_of(Client const& client, std::string_view strategy) {
+  check_declared(client);
   Manifest manifest;
   manifest.created = utc_now();
   manifest.strategy = strategy;

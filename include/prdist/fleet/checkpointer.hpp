@@ -81,6 +81,10 @@ class Checkpointer {
   /// Call it between two steps. `state` is asked only when there is a checkpoint. As stepped(), due() and meet().
   [[nodiscard]] Next between_steps(std::function<WorkerState()> const& state);
 
+  /// Waits for all workers, as Fleet::barrier() does, and comes to checkpoints meanwhile: for what all do between two
+  /// epochs. Next::stop as above. With Sync and Ssp all workers have taken the same steps by then.
+  [[nodiscard]] Next barrier(std::string_view name, std::function<WorkerState()> const& state);
+
   // The same in three, for loops with several threads (TrainOptions::pause_due and pause): one thread at a time. Other
   // loops ask due() again behind each meet(): with Ssp it also waits for those that are behind, as minimize() does.
 

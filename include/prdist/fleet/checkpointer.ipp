@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <future>
 #include <span>
@@ -79,6 +80,7 @@ PRDIST_DECL Checkpointer::~Checkpointer() {
 }
 
 PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
+  detail::check_declared(client_);
   resumed_ = true;
   // Worker 0 looks and lets the servers load; the others hear what came of it. A failure is everybody's.
   std::string text = "none\n";
@@ -89,6 +91,7 @@ PRDIST_DECL std::optional<WorkerState> Checkpointer::resume() {
       std::vector<Manifest::Trainer> workers;
       bool copies = static_cast<bool>(copy_.load);
       auto const check = [&](Checkpoint const& checkpoint) {
+        detail::check_tables(client_, checkpoint, detail::Tables::all);
         workers = detail::deal_out(checkpoint.manifest, client_.options().trainers, options_.directory);
         // By one for all: those who find out later could not choose another any more.
         if (copies) detail::verify_copies(checkpoint);
@@ -183,6 +186,21 @@ PRDIST_DECL Next Checkpointer::between_steps(std::function<WorkerState()> const&
     if (meet(state()) == Next::stop) return Next::stop;
   }
   return Next::train;
+}
+
+PRDIST_DECL Next Checkpointer::barrier(std::string_view name, std::function<WorkerState()> const& state) {
+  auto said = client_.runtime().now();
+  std::string missing;
+  for (;;) {
+    while (due()) {
+      if (meet(state()) == Next::stop) return Next::stop;
+    }
+    if (client_.try_barrier(name, missing)) return Next::train;
+    auto const now = client_.runtime().now();
+    if (now - said < std::chrono::seconds(30)) continue;
+    said = now;
+    log(Level::info, "still waiting: ", missing);
+  }
 }
 
 PRDIST_DECL bool Checkpointer::due() {
@@ -361,11 +379,18 @@ PRDIST_DECL void Checkpointer::save(WorkerState const& state) {
 }
 
 PRDIST_DECL void load_checkpoint(Client& client, std::string const& path) {
+  detail::check_declared(client);
   detail::WritingDuty const duty(client);
-  if (std::filesystem::exists(concat(path, "/manifest.json"))) return detail::load(client, open_checkpoint(path));
+  auto const check = [&](Checkpoint const& checkpoint) {
+    detail::check_tables(client, checkpoint, detail::Tables::some);
+  };
+  if (std::filesystem::exists(concat(path, "/manifest.json"))) {
+    auto const checkpoint = open_checkpoint(path);
+    check(checkpoint);
+    return detail::load(client, checkpoint);
+  }
   std::set<std::string> damaged;
-  if (!detail::load_latest(
-          client, path, detail::Resumable::any, [](Checkpoint const&) {}, damaged)) {
+  if (!detail::load_latest(client, path, detail::Resumable::any, check, damaged)) {
     throw Error(Errc::checkpoint_missing, path, ", has no complete checkpoint: save one first, or check the path");
   }
 }

@@ -51,6 +51,11 @@ class DistributedOptimizer {
         device_(std::move(device)),
         seed_(seed),
         staleness_(staleness) {}
+  DistributedOptimizer(DistributedOptimizer const&) = delete;
+  DistributedOptimizer& operator=(DistributedOptimizer const&) = delete;
+  ~DistributedOptimizer() {
+    if (client_) client_->forget(this);
+  }
 
   /// Declares the model's tables to the servers, as the first step would: what is to be loaded must be declared.
   /// @throws Error job.state before init_worker() or for another model than the first
@@ -62,6 +67,7 @@ class DistributedOptimizer {
       tables_ = std::make_unique<ModelTables>(
           ModelTables::declare(client(), model, optimizers_, StrategyChoice::apply, seed_, staleness_));
       if constexpr (local) copy_ = std::make_unique<GeoCopy>(client(), *tables_, optimizers_);
+      client().before_leaving(this, [this] { settle(); });
     } else {
       tables_->check_same(model);
     }

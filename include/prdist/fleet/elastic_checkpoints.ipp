@@ -141,7 +141,9 @@ PRDIST_DECL void ElasticCheckpoints::begin(bool resume) {
 
 PRDIST_DECL std::string ElasticCheckpoints::load_newest() {
   std::optional<FileState> files;
+  detail::check_declared(client_);
   auto const check = [&](Checkpoint const& checkpoint) {
+    detail::check_tables(client_, checkpoint, detail::Tables::all);
     auto const& [path, id, manifest] = checkpoint;
     files.reset();
     try {

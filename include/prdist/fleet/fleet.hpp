@@ -227,15 +227,15 @@ class Fleet {
     }
   }
 
-  /// Tells the servers that this worker has finished. Pushes of an optimizer that are still under way arrive first.
+  /// Tells the servers that this worker has finished. What an optimizer still holds (pushes under way, merged
+  /// gradients, differences of its own copy) arrives first.
   void stop_worker() {
     client().leave();
     stopped_ = true;
   }
 
   /// Tells the servers that this worker goes before the work is finished: an elastic job goes on without it, and what
-  /// it had in hand goes to others; servers of any other job end with 143. Pushes of an optimizer that are still under
-  /// way arrive first.
+  /// it had in hand goes to others; servers of any other job end with 143. What an optimizer still holds arrives first.
   void leave_worker() {
     client().leave(false);
     stopped_ = true;

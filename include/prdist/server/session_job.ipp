@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -21,7 +22,8 @@ class SessionJob : public SessionBase {
   using SessionBase::SessionBase;
 
  protected:
-  /// The payload is the meeting's name, a zero byte and the text.
+  /// The payload is the meeting's name, a zero byte and the text. With an `offset` the trainer wants to look after so
+  /// many milliseconds whether something else is to be done.
   void on_meet(Header const& header) {
     auto const payload = text();
     auto const end = payload.find('\0');
@@ -29,14 +31,22 @@ class SessionJob : public SessionBase {
     std::string const name(payload.substr(0, end));
     if (!server_.options_.elastic && !server_.trainers_.lost().empty())
       return fail(header, server_.lost_error(concat("'", name, "'")));
+    auto leaves = until(header);
+    if (header.offset != 0) {
+      auto const look =
+          server_.runtime_.now() + std::chrono::milliseconds(std::min<std::uint64_t>(header.offset, 1000));
+      leaves = leaves ? std::min(*leaves, look) : look;
+    }
     auto const attendance = (header.flags & flag_training) != 0 ? Attendance::training : Attendance::everybody;
-    server_.meetings_.arrive(name, attendance, trainer_, std::string(payload.substr(end + 1)), until(header),
-                             [self = job(), header](Error const* error, Texts const& texts) {
-                               if (error != nullptr) return self->not_met(header, *error);
-                               auto all = texts;
-                               if ((header.flags & flag_training) != 0) all.merge(self->server_.trainers_.retired());
-                               self->reply_bytes(header, encode_texts(all));
-                             });
+    server_.meetings_.arrive(
+        name, attendance, trainer_, std::string(payload.substr(end + 1)), leaves,
+        [self = job(), header](Error const* error, Texts const& texts) {
+          if (error != nullptr) return self->not_met(header, *error);
+          auto all = texts;
+          if ((header.flags & flag_training) != 0) all.merge(self->server_.trainers_.retired());
+          self->reply_bytes(header, encode_texts(all));
+        },
+        header.offset != 0);
   }
 
   void on_met_for_cut(Header const& header) {

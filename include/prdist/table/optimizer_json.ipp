@@ -58,7 +58,7 @@ void read_fields(FieldReader& fields, Part& part) {
 inline UpdateRule read_rule(FieldReader& fields, std::string_view name) {
   auto rule = rule_named(name);
   if (!rule) {
-    fields.fail("name", concat("'", shown(name), "' is no optimizer of this server"));
+    fields.fail("name", concat("'", shown(name), "' is no optimizer of this program, which was built without it"));
     return {};
   }
   std::visit([&](auto& it) { read_fields(fields, it); }, *rule);

@@ -171,6 +171,10 @@ class Client {
   /// are not waited for.
   [[nodiscard]] Texts meet(std::string_view name, std::string_view text, bool training_only = false);
 
+  /// As barrier(), but comes back after a moment to let the caller look whether something else is to be done: false
+  /// when not all were there, whom it waits for is in `missing` then.
+  [[nodiscard]] bool try_barrier(std::string_view name, std::string& missing);
+
   /// Wishes for a checkpoint, which every trainer hears of with the next answer of server 0 and meets for when it
   /// has come to step `step`; with `stop` training is to end with it.
   void ask_cut(std::uint64_t step, bool stop);
@@ -203,6 +207,10 @@ class Client {
   /// One thread of this trainer at a time lets the servers save or load: false while another one does.
   [[nodiscard]] bool begin_work() noexcept { return !works_.exchange(true); }
   void end_work() noexcept { works_ = false; }
+
+  /// `work` brings what `owner` still holds to the servers; leave() calls it first. Until forget(owner).
+  void before_leaving(void const* owner, std::function<void()> work) { unsent_[owner] = std::move(work); }
+  void forget(void const* owner) { unsent_.erase(owner); }
 
   /// The tables this trainer has declared, in the order it did.
   [[nodiscard]] std::vector<AnySpec> declared() const;
@@ -296,6 +304,7 @@ class Client {
   bool said_stop_ = false;
   std::atomic<bool> left_ = false;
   std::atomic<bool> works_ = false;
+  std::map<void const*, std::function<void()>> unsent_;
   mutable std::mutex declared_mutex_;
   std::vector<AnySpec> declared_;
   mutable std::mutex measured_mutex_;

@@ -127,6 +127,16 @@ PRDIST_DECL void Client::barrier(std::string_view name) {
   (void)meet(name, "");
 }
 
+PRDIST_DECL bool Client::try_barrier(std::string_view name, std::string& missing) {
+  Header const header{.kind = Kind::meet, .offset = 500};
+  std::byte const end{0};
+  settle_links();
+  auto const answer =
+      ask_one(0, concat("the meeting '", name, "'"), header, {std::as_bytes(std::span(name)), {&end, 1}});
+  missing = as_text(answer.payload);
+  return (answer.header.flags & flag_again) == 0;
+}
+
 PRDIST_DECL Texts Client::meet(std::string_view name, std::string_view text, bool training_only) {
   Header const header{.kind = Kind::meet, .flags = training_only ? flag_training : 0};
   std::byte const end{0};
@@ -270,6 +280,7 @@ PRDIST_DECL void Client::finish_duty(std::string_view name, std::string_view tex
 
 PRDIST_DECL void Client::leave(bool finished) {
   if (left_) return;
+  for (auto const& [owner, send] : unsent_) send();
   // After a last checkpoint in the middle of the work nobody has finished it, whatever the program says.
   bool const early = !finished || cut_wish_->job_stopped();
   (void)ask_all("the goodbye", {.kind = Kind::leave, .flags = early ? flag_stop : 0});
