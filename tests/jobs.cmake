@@ -34,7 +34,7 @@ if(TARGET ctr_dnn AND TARGET prrun AND TARGET prdata)
       uneven_async_stopped finished_one_is_asked_to_stop finished_one_of_sync_is_asked_to_stop stopped_before_anything
       asked_while_it_evaluates server_is_asked_to_stop worker_is_asked_to_stop
       nothing_to_resume_to row_policies optimizers listed_nodes last_holds_all_async last_holds_all_sync
-      last_holds_all_async_resumed last_holds_all_sync_resumed no_room_for_the_last numbers_are_checked threads_of_config)
+      last_holds_all_async_resumed last_holds_all_sync_resumed no_room_for_the_last no_time_for_the_last numbers_are_checked threads_of_config)
     add_test(NAME jobs.${case}
       COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/jobs.py $<TARGET_FILE_DIR:ctr_dnn> ${case})
     set_tests_properties(jobs.${case} PROPERTIES TIMEOUT 600 PROCESSORS 2)
@@ -72,7 +72,8 @@ if(TARGET ctr_dnn AND TARGET prrun AND TARGET prdata)
   endforeach()
   if(PRDIST_BUILD_CHECKS) # hosts are made of network namespaces; once is enough
     foreach(case IN ITEMS copied_prrun ctrl_c failing_trainer frozen_agent host_keys hosts_down killed_agent killed_launcher
-        killed_ssh killed_sshd killed_worker mute_agent quiet_job shards_and_secrets silent_network trains workspace)
+        killed_ssh killed_sshd killed_worker mute_agent no_time_to_save quiet_job shards_and_secrets silent_network
+        trains workspace)
       add_test(NAME ssh_jobs.${case}
         COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/launch/ssh_jobs.py $<TARGET_FILE_DIR:ctr_dnn> ${case})
       set_tests_properties(ssh_jobs.${case} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)

@@ -28,11 +28,11 @@ def plant(**sizes):
     job_setup.plant(BIN, WORK, **sizes)
 
 
-def start(*arguments, servers=2, trainers=2, environment=None):
+def start(*arguments, servers=2, trainers=2, flags=(), environment=None):
     for name in glob.glob(os.path.join(WORK, "log", "progress.*")):
         os.remove(name)  # of the job before
     command = [program("prrun"), "--server_num", str(servers), "--trainer_num", str(trainers), "--log_dir", "log",
-               "--json", "report.json", "--", *arguments]
+               "--json", "report.json", *flags, "--", *arguments]
     return subprocess.Popen(command, cwd=WORK, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **(environment or {})})
 
@@ -468,6 +468,28 @@ def no_room_for_the_last():
     expect(len(model("model.npz")) > 1000, output)
 
 
+def no_time_for_the_last():
+    """SIGTERM to the job, and trainer 1 stands still: the others wait for it until they are killed. That is not 143."""
+    plant()
+    script = """[ "$TRAINING_ROLE$PADDLE_TRAINER_ID" = TRAINER1 ] || exec "$0" "$@"
+        trap 'kill -STOP $child' TERM
+        setsid "$0" "$@" & child=$!
+        while kill -0 $child; do wait $child; done"""
+    job = start("sh", "-c", script, program("ctr_dnn"), "--train", "data/train", "--test", "data/test", "--hidden", "16",
+                "--epochs", "100000", "--save_dir", "ckpt", flags=["--grace", "1"])
+    pid_of("serverlog.0", "trainer 1 connected", job)
+    pid_of("serverlog.0", "trainer 0 connected", job)
+    job.send_signal(signal.SIGTERM)
+    code, output = finish(job)
+    expect(code == 137, output)
+    expect("SIGTERM: SIGTERM to all that is left, which has up to 1 s (--grace) for a last checkpoint" in output, output)
+    expect("server 0, server 1, trainer 0 and trainer 1 were killed after 1 s of --grace: what they were saving is lost, "
+           "raise --grace" in output, output)
+    expect("pass-00000" not in os.listdir(os.path.join(WORK, "ckpt")), output)
+    with open(os.path.join(WORK, "report.json"), encoding="utf-8") as file:
+        expect(json.load(file)["exit_code"] == 137, output)
+
+
 def numbers_are_checked():
     """What is no number of its kind is refused, and nothing wraps around."""
     plant()
@@ -759,6 +781,7 @@ CASES = {
     "last_holds_all_async_resumed": lambda: last_holds_all("async", resume=True),
     "last_holds_all_sync_resumed": lambda: last_holds_all("sync", resume=True),
     "no_room_for_the_last": no_room_for_the_last,
+    "no_time_for_the_last": no_time_for_the_last,
     "numbers_are_checked": numbers_are_checked,
     "stopped_before_anything": stopped_before_anything,
     "asked_while_it_evaluates": asked_while_it_evaluates,

@@ -178,6 +178,7 @@ TEST(LocalJob, OneSignalToTwoOfItsProcessesLeavesMembersTheTimeToSave) {
   EXPECT_FALSE(has(finished.error, "SIGKILL,")) << finished.error;
 }
 
+// SIGTERM after which it was killed is none after which it saved.
 TEST(LocalJob, WhatDoesNotHeedSigtermIsKilledAfterTheGrace) {
   TempFolder folder;
   Mailbox box(folder / "box");
@@ -185,9 +186,29 @@ TEST(LocalJob, WhatDoesNotHeedSigtermIsKilledAfterTheGrace) {
   auto const pids = box.pids(2);
   prrun.signal(SIGTERM);
   auto const finished = prrun.finish();
-  EXPECT_EQ(finished.code(), 143);
+  EXPECT_EQ(finished.code(), 137);
   EXPECT_TRUE(all_gone(pids, milliseconds(0)));
-  EXPECT_TRUE(has(finished.error, "SIGKILL, stopped")) << finished.error;
+  for (auto const* const part :
+       {"SIGKILL, stopped", " Pod failed\n", "which has up to 0.2 s (--grace) for a last checkpoint",
+        " s, and server 0 and trainer 0 were killed after 0.2 s of --grace: what they were saving is lost, raise "
+        "--grace\n"}) {
+    EXPECT_TRUE(has(finished.error, part)) << part << " is not in\n" << finished.error;
+  }
+}
+
+// A shell in front of the program ends at once; what it runs is killed while it saves.
+TEST(LocalJob, AWrappedProgramThatDoesNotHeedSigtermHasNotSavedEither) {
+  TempFolder folder;
+  Mailbox box(folder / "box");
+  Prrun prrun(folder, shell({"--grace", "0.2"}, R"(trap 'exit 143' TERM
+    sh -c 'trap "" TERM; echo $$ >box; while :; do sleep 0.02; done' & wait)"));
+  auto const pids = box.pids(2);
+  prrun.signal(SIGTERM);
+  auto const finished = prrun.finish();
+  EXPECT_EQ(finished.code(), 137);
+  EXPECT_TRUE(all_gone(pids, milliseconds(0)));
+  EXPECT_TRUE(has(finished.error, ", and what members had started was killed after 0.2 s of --grace: "))
+      << finished.error;
 }
 
 TEST(LocalJob, KillingPrrunLeavesNoProcess) {

@@ -72,7 +72,8 @@ TEST(Prrun, HelpStartsWithExamples) {
   auto const finished = run_prrun({"--help"});
   EXPECT_EQ(finished.code(), 0);
   EXPECT_TRUE(finished.out.starts_with("Examples:\n  prrun -- ./train")) << finished.out;
-  for (auto const* part : {"--server_num N", "--trainer_num N", "--no_listen_fd", "SO_REUSEADDR", "Exit code:"}) {
+  for (auto const* part :
+       {"--server_num N", "--trainer_num N", "--grace S=30 ", "--no_listen_fd", "SO_REUSEADDR", "Exit code:"}) {
     EXPECT_TRUE(has(finished.out, part)) << part;
   }
   EXPECT_EQ(finished.error, "");

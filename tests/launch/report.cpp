@@ -91,6 +91,68 @@ TEST(Report, NamesWhoCouldNotSaveAfterASignal) {
             "log/workerlog.1");
 }
 
+TEST(Report, NamesWhoWasKilledBeforeItHadSaved) {
+  auto report = failed_job();
+  report.first_failure.reset();
+  report.outcome = Outcome::interrupted;
+  report.signal = SIGTERM;
+  report.exit_code = 137;
+  report.grace = std::chrono::seconds(30);
+  report.members[2].too_late = true;
+  EXPECT_EQ(cause_of(report),
+            "the job was stopped by SIGTERM after 3.5 s, and trainer 1 was killed after 30 s of --grace: what it was "
+            "saving is lost, raise --grace");
+  for (auto& each : report.members) each.too_late = true;
+  report.grace = std::chrono::milliseconds(1500);
+  EXPECT_EQ(cause_of(report),
+            "the job was stopped by SIGTERM after 3.5 s, and server 0, trainer 0 and trainer 1 were killed after 1.5 s "
+            "of --grace: what they were saving is lost, raise --grace");
+  report.launcher_killed = true;
+  EXPECT_EQ(cause_of(report),
+            "the job was stopped because prrun itself was killed after 3.5 s, and server 0, trainer 0 and trainer 1 "
+            "were killed after 1.5 s of --grace: what they were saving is lost, raise --grace");
+  report.launcher_killed = false;
+  report.outcome = Outcome::failed;
+  report.failed_elsewhere = "node 1 was stopped";
+  EXPECT_TRUE(cause_of(report).starts_with("node 1 was stopped, and server 0, trainer 0 and trainer 1 were killed "))
+      << cause_of(report);
+}
+
+// The first of them alone: there may be thousands.
+TEST(Report, NamesTheFirstOfManyThatWereKilled) {
+  auto report = failed_job();
+  report.outcome = Outcome::interrupted;
+  report.signal = SIGINT;
+  report.exit_code = 137;
+  report.grace = std::chrono::seconds(1);
+  report.members.clear();
+  for (std::size_t i = 0; i < 9; ++i) {
+    report.members.push_back({{JobRole::trainer, i}, 1, Ending{0, SIGKILL, false}, 1, true, "log"});
+    report.members.back().too_late = true;
+  }
+  EXPECT_EQ(cause_of(report),
+            "the job was stopped by SIGINT after 3.5 s, and trainer 0, trainer 1, trainer 2, trainer 3, trainer 4, "
+            "trainer 5, trainer 6 and 2 more were killed after 1 s of --grace: what they were saving is lost, raise "
+            "--grace");
+}
+
+// The member is a shell that has ended, and the program behind it was saving.
+TEST(Report, NamesWhatMembersHadStartedWhereThatWasKilled) {
+  auto report = failed_job();
+  report.outcome = Outcome::interrupted;
+  report.signal = SIGTERM;
+  report.exit_code = 137;
+  report.grace = std::chrono::seconds(30);
+  report.leftovers_too_late = true;
+  EXPECT_EQ(cause_of(report),
+            "the job was stopped by SIGTERM after 3.5 s, and what members had started was killed after 30 s of "
+            "--grace: what it was saving is lost, raise --grace");
+  report.members[0].too_late = true;
+  EXPECT_TRUE(cause_of(report).find(", and server 0 and what members had started were killed after 30 s of --grace: "
+                                    "what they were saving") != std::string::npos)
+      << cause_of(report);
+}
+
 TEST(Report, ShowsTheEndOfTheFirstFailuresLog) {
   TempFolder folder;
   auto const report = failed_job(folder.path());
@@ -134,6 +196,15 @@ TEST(Report, OfAJobThatWasAskedToStopNamesTheOneThatWas) {
   auto const table = table_of(report);
   EXPECT_NE(table.find("trainer 1  103  exit 143  <- asked to stop"), std::string::npos) << table;
   EXPECT_EQ(table.find("first failure"), std::string::npos) << table;
+  auto late = report;
+  late.exit_code = 137;
+  late.grace = std::chrono::seconds(30);
+  late.members[0].too_late = true;
+  EXPECT_EQ(
+      cause_of(late),
+      concat("trainer 1 was asked to stop after 3.5 s, and server 0 was killed after 30 s of --grace: what it was "
+             "saving is lost, raise --grace; see ",
+             log("workerlog.1")));
   EXPECT_EQ(failing_log(report),
             concat("last lines of ", log("workerlog.1"), ":\n  | worker 1 was asked to stop by SIGTERM\n  | bye\n"));
 }

@@ -245,6 +245,158 @@ TEST(EndingRules, WhoCouldNotSaveWhenAskedToStopGivesTheCode) {
   }
 }
 
+// 143 says that all was saved: where one of them had to be killed for it to end, it was not.
+TEST(EndingRules, WhoWasAskedToStopAndHadToBeKilledHasNotSaved) {
+  for (int const signal : {SIGTERM, SIGINT}) {
+    Job job;
+    job.rules.interrupted(signal, at(0));
+    EXPECT_EQ(job.next(0), Action::terminate);
+    job.end({{2, code(143)}});
+    EXPECT_EQ(job.next(499), Action::wait);
+    EXPECT_EQ(job.next(500), Action::kill);
+    EXPECT_EQ(job.rules.exit_code(), 128 + signal) << "until it is known who was killed";
+    job.end({{0, killed(SIGKILL)}, {1, code(143)}, {3, code(137)}});  // 3 is a shell
+    EXPECT_EQ(job.next(501), Action::finish);
+    EXPECT_EQ(job.rules.outcome(), Outcome::interrupted);
+    EXPECT_EQ(job.rules.exit_code(), 137);
+    EXPECT_EQ(job.rules.signal(), signal);
+    for (std::size_t const rank : {0U, 3U}) EXPECT_TRUE(job.rules.is_too_late(rank)) << rank;
+    for (std::size_t const rank : {1U, 2U}) EXPECT_FALSE(job.rules.is_too_late(rank)) << rank;
+    EXPECT_FALSE(job.rules.leftovers_too_late());
+  }
+}
+
+TEST(EndingRules, WhoEndsByItselfAtTheEndOfTheGraceIsNotTooLate) {
+  Job job;
+  job.rules.interrupted(SIGTERM, at(0));
+  EXPECT_EQ(job.next(0), Action::terminate);
+  EXPECT_EQ(job.next(500), Action::kill);
+  job.end({{0, code(143)}, {1, code(143)}, {2, code(143)}, {3, code(143)}});  // SIGKILL found nobody
+  EXPECT_EQ(job.next(501), Action::finish);
+  EXPECT_EQ(job.rules.exit_code(), 143);
+}
+
+TEST(EndingRules, WhatKnowsNothingOfSigtermIsStoppedByIt) {
+  Job job;
+  job.rules.interrupted(SIGTERM, at(0));
+  EXPECT_EQ(job.next(0), Action::terminate);
+  job.end({{0, killed(SIGTERM)}, {1, killed(SIGTERM)}, {2, killed(SIGKILL)}, {3, killed(SIGTERM)}});
+  EXPECT_EQ(job.next(1), Action::finish);
+  EXPECT_EQ(job.rules.exit_code(), 143);
+  EXPECT_FALSE(job.rules.is_too_late(2)) << "somebody else killed it";
+}
+
+// A shell in front of the program ends at once, and what it started is killed while it saves.
+TEST(EndingRules, WhatMembersStartedHasNotSavedEither) {
+  Job job;
+  job.rules.interrupted(SIGTERM, at(0));
+  EXPECT_EQ(job.next(0), Action::terminate);
+  job.end({{0, killed(15)}, {1, killed(15)}, {2, killed(15)}, {3, killed(15)}});
+  EXPECT_EQ(job.next(500, true), Action::kill);
+  EXPECT_EQ(job.next(501, false), Action::finish);
+  EXPECT_EQ(job.rules.exit_code(), 137);
+  EXPECT_TRUE(job.rules.leftovers_too_late());
+  EXPECT_FALSE(job.rules.is_too_late(2));
+}
+
+TEST(EndingRules, ASecondSignalKillsWithTheCodeOfTheFirst) {
+  Job job;
+  job.rules.interrupted(SIGTERM, at(0));
+  EXPECT_EQ(job.next(0), Action::terminate);
+  job.rules.interrupted(SIGINT, at(1));
+  EXPECT_EQ(job.next(1, true), Action::kill);
+  job.end({{0, killed(SIGKILL)}, {1, killed(SIGKILL)}, {2, killed(SIGKILL)}, {3, killed(SIGKILL)}});
+  EXPECT_EQ(job.next(600, false), Action::finish);
+  EXPECT_EQ(job.rules.exit_code(), 143);
+  EXPECT_FALSE(job.rules.is_too_late(0) || job.rules.leftovers_too_late());
+
+  Job later;
+  later.rules.interrupted(SIGTERM, at(0));
+  EXPECT_EQ(later.next(0), Action::terminate);
+  EXPECT_EQ(later.next(500), Action::kill);
+  later.rules.interrupted(SIGINT, at(501));
+  later.end({{0, killed(SIGKILL)}});
+  EXPECT_EQ(later.rules.exit_code(), 137) << "the grace was over before";
+}
+
+TEST(EndingRules, WhoSaysWhyItCouldNotSaveKnowsMoreThanAKill) {
+  for (bool const before : {false, true}) {
+    Job job;
+    job.rules.interrupted(SIGTERM, at(0));
+    EXPECT_EQ(job.next(0), Action::terminate);
+    if (before) job.end({{3, code(78)}});
+    EXPECT_EQ(job.next(500), Action::kill);
+    job.end({{2, killed(SIGKILL)}});
+    if (!before) job.end({{3, code(78)}});
+    EXPECT_EQ(job.rules.exit_code(), 78);
+  }
+}
+
+TEST(EndingRules, AKilledOneOfAJobThatAMemberWasToStopHasNotSaved) {
+  Job job;
+  job.end({{2, code(143)}});
+  EXPECT_EQ(job.next(0), Action::wait);
+  EXPECT_EQ(job.next(2000), Action::terminate);
+  EXPECT_EQ(job.next(2500), Action::kill);
+  job.end({{0, killed(SIGKILL)}, {1, code(143)}, {3, code(143)}});
+  EXPECT_EQ(job.rules.exit_code(), 137);
+  EXPECT_TRUE(job.rules.is_too_late(0));
+  EXPECT_TRUE(job.rules.stopped_in_order());
+}
+
+TEST(EndingRules, AKilledOneOfAJobThatWasNotToSaveChangesNoCode) {
+  Job failed;
+  failed.end({{3, killed(SIGTERM)}});
+  EXPECT_EQ(failed.next(0), Action::terminate);
+  EXPECT_EQ(failed.next(500, true), Action::kill);
+  failed.end({{0, killed(SIGKILL)}});
+  EXPECT_EQ(failed.rules.exit_code(), 143);
+  EXPECT_FALSE(failed.rules.is_too_late(0) || failed.rules.leftovers_too_late());
+
+  Job late(milliseconds(2000));
+  EXPECT_EQ(late.next(2000), Action::terminate);
+  EXPECT_EQ(late.next(2500), Action::kill);
+  late.end({{0, killed(SIGKILL)}});
+  EXPECT_EQ(late.rules.exit_code(), 124);
+}
+
+TEST(EndingRules, AnotherNodeThatWasAskedToStopAsksTheMembersHere) {
+  for (bool const asked : {false, true}) {
+    Job job;
+    job.rules.failed_elsewhere(143, asked);
+    EXPECT_EQ(job.next(0), Action::terminate);
+    EXPECT_EQ(job.next(500), Action::kill);
+    job.end({{0, killed(SIGKILL)}});
+    EXPECT_EQ(job.rules.exit_code(), asked ? 137 : 143);
+    EXPECT_EQ(job.rules.is_too_late(0), asked);
+  }
+}
+
+// Agents on other hosts end their members themselves, and say whom they had to kill.
+TEST(EndingRules, WhoWasTooLateElsewhereIsSo) {
+  Job job;
+  job.rules.interrupted(SIGTERM, at(0));
+  EXPECT_EQ(job.next(0), Action::terminate);
+  job.end({{0, killed(SIGKILL), true}, {1, killed(SIGKILL), false}});
+  EXPECT_EQ(job.rules.exit_code(), 137);
+  EXPECT_TRUE(job.rules.is_too_late(0));
+  EXPECT_FALSE(job.rules.is_too_late(1));
+
+  Job wrapped;
+  wrapped.rules.interrupted(SIGTERM, at(0));
+  EXPECT_EQ(wrapped.next(0), Action::terminate);
+  wrapped.rules.leftovers_elsewhere_too_late();
+  EXPECT_EQ(wrapped.rules.exit_code(), 137);
+
+  Job other;
+  other.end({{3, code(7)}});
+  EXPECT_EQ(other.next(0), Action::terminate);
+  other.end({{0, killed(SIGKILL), true}});
+  other.rules.leftovers_elsewhere_too_late();
+  EXPECT_EQ(other.rules.exit_code(), 7);
+  EXPECT_FALSE(other.rules.is_too_late(0) || other.rules.leftovers_too_late());
+}
+
 TEST(EndingRules, ThePassedTimeLimitIs124) {
   Job job(milliseconds(2000));
   EXPECT_EQ(job.next(1999), Action::wait);
@@ -278,8 +430,12 @@ TEST(EndingRules, WhatSurvivesSigkillIsAbandoned) {
   job.rules.interrupted(SIGTERM, at(0));
   EXPECT_EQ(job.next(0), Action::terminate);
   EXPECT_EQ(job.next(500), Action::kill);
+  job.end({{0, code(143)}});
   EXPECT_EQ(job.next(5499), Action::kill);
   EXPECT_EQ(job.next(5500), Action::abandon);
+  EXPECT_EQ(job.rules.exit_code(), 137) << "nor has it saved";
+  EXPECT_TRUE(job.rules.is_too_late(1));
+  EXPECT_FALSE(job.rules.is_too_late(0));
 }
 
 TEST(EndingRules, OutcomesHaveNames) {

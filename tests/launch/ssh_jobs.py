@@ -351,6 +351,30 @@ def run_ctrl_c():
         raise RuntimeError(code)
 
 
+def run_no_time_to_save():
+    """Agents say whom they had to kill; trainer 1 ends, and the program behind it does not."""
+    script = """
+    stays() { trap '' TERM; echo >output/up.$TRAINING_ROLE; echo up; while :; do sleep 0.02; done; }
+    if [ "$PADDLE_TRAINER_ID" = 1 ]; then stays & wait; fi
+    stays
+    """
+    with World() as world:
+        words = job(package(script))
+        words[words.index("--grace") + 1] = "1"
+        started, output = world.start(*words, "--", "./program.sh")
+        for key in "ab":
+            for role in ["PSERVER", "TRAINER"]:
+                until((world.workspace(key) / f"output/up.{role}").exists, f"host{key}: {role}")
+        started.send_signal(signal.SIGTERM)
+        code = started.wait(timeout=DEADLINE)
+        world.nothing_left()
+        said = output.read_text(encoding="utf-8")
+        for text in [" which has up to 1 s (--grace) for a last checkpoint", "server 0, server 1, trainer 0 and what members had "
+                     "started were killed after 1 s of --grace: what they were saving is lost, raise --grace"]:
+            if code != 137 or text not in said:
+                raise RuntimeError(f"{code}, or {text} is not in {said}")
+
+
 def run_silent_network():
     """The wire is cut: neither side is told, both find out."""
     global LOST_AFTER  # pylint: disable=global-statement

@@ -127,6 +127,48 @@ TEST(Supervisor, GivesWhatAMemberStartedItsGrace) {
   EXPECT_EQ(code, 0);
 }
 
+// It would save, and does not come to an end with it.
+TEST(Supervisor, WhoHasNotSavedWithinTheGraceIsTooLate) {
+  TempFolder folder;
+  launch_test::Mailbox mailbox(folder / "box");
+  auto const code = launch_test::in_child([&] {
+    auto const held = hold_signals();
+    adopt_orphans();
+    auto const saves = "trap 'while :; do sleep 0.02; done' TERM; echo ready >\"$0\"; while :; do sleep 0.02; done";
+    auto trainer = started(JobRole::trainer, 0, saves, (folder / "box").string());
+    if (mailbox.next() != "ready") return 1;
+    Supervisor supervisor({started(JobRole::server, 0, "exec sleep 1000"), trainer}, quick, held);
+    ::kill(::getpid(), SIGTERM);
+    auto const report = run(supervisor);
+    if (report.outcome != Outcome::interrupted || report.exit_code != 137) return 2;
+    if (report.grace != quick.grace || report.signal != SIGTERM) return 3;
+    if (report.members[0].too_late || report.members[0].ending != Ending{0, SIGTERM, false}) return 4;
+    if (!report.members[1].too_late || report.members[1].ending != Ending{0, SIGKILL, false}) return 5;
+    return supervisor.members()[1].too_late ? 0 : 6;
+  });
+  EXPECT_EQ(code, 0);
+}
+
+// The shell ends at once with SIGTERM.
+TEST(Supervisor, WhatAMemberStartedMayBeTooLate) {
+  TempFolder folder;
+  launch_test::Mailbox mailbox(folder / "box");
+  auto const code = launch_test::in_child([&] {
+    auto const held = hold_signals();
+    adopt_orphans();
+    auto trainer =
+        started(JobRole::trainer, 0, R"((trap '' TERM; echo ready >"$0"; while :; do sleep 0.02; done) & wait)",
+                (folder / "box").string());
+    if (mailbox.next() != "ready") return 1;
+    Supervisor supervisor({trainer}, quick, held);
+    ::kill(::getpid(), SIGTERM);
+    auto const report = run(supervisor);
+    if (report.exit_code != 137 || !report.leftovers_too_late) return 2;
+    return report.members[0].ending == Ending{0, SIGTERM, false} && !report.members[0].too_late ? 0 : 3;
+  });
+  EXPECT_EQ(code, 0);
+}
+
 TEST(Supervisor, EndsOrphansOfASuccessfulJob) {
   TempFolder folder;
   launch_test::Mailbox mailbox(folder / "box");

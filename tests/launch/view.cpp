@@ -114,7 +114,21 @@ TEST(JobView, AJobThatStoppedWhenAskedHasNotFailed) {
   EXPECT_EQ(pod_line(report), "Pod failed");
   report.stopped_in_order = true;
   EXPECT_EQ(pod_line(report), "Pod stopped") << "a member was asked, and saved";
+  report.exit_code = 137;
+  report.members[1].too_late = true;
+  EXPECT_EQ(pod_line(report), "Pod failed") << "it was killed before that";
+  report = shown.report(Outcome::interrupted, 137);
+  report.leftovers_too_late = true;
+  EXPECT_EQ(pod_line(report), "Pod failed");
   EXPECT_EQ(pod_line(shown.report(Outcome::timed_out, 124)), "Pod failed");
+}
+
+TEST(JobView, SaysHowLongALastCheckpointMayTake) {
+  EXPECT_EQ(ending_steps(std::chrono::seconds(30), true),
+            "SIGTERM to all that is left, which has up to 30 s (--grace) for a last checkpoint; Ctrl-C kills it at "
+            "once");
+  EXPECT_EQ(ending_steps(std::chrono::milliseconds(200), false),
+            "SIGTERM to all that is left, SIGKILL after 0.2 s (--grace); Ctrl-C kills it at once");
 }
 
 TEST(JobView, QuietShowsOnlyAFailure) {

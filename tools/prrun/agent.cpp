@@ -280,8 +280,10 @@ class Agent {
     write_report(*report);
     // A failure here was told when it happened. What remains is that somebody ended this agent, or that it lost heart.
     bool const by_others = report->outcome != Outcome::succeeded && !report->first_failure;
-    launcher_.say(
-        {{"say", "over"}, {"code", report->exit_code}, {"cause", by_others ? cause_of(*report) : std::string()}});
+    launcher_.say({{"say", "over"},
+                   {"code", report->exit_code},
+                   {"cause", by_others ? cause_of(*report) : std::string()},
+                   {"leftovers_too_late", report->leftovers_too_late}});
     launcher_.flush(last_words);
     return 0;
   }

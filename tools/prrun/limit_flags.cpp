@@ -9,7 +9,7 @@ void declare(CLI::App& app, LimitFlags& flags, std::string const& whole) {
       ->check(seconds())
       ->type_name("S")
       ->capture_default_str();
-  app.add_option(spelled("grace"), flags.grace, "seconds between SIGTERM and SIGKILL")
+  app.add_option(spelled("grace"), flags.grace, "seconds between SIGTERM and SIGKILL, for a last checkpoint")
       ->check(seconds())
       ->type_name("S")
       ->capture_default_str();

@@ -13,7 +13,7 @@ namespace prrun {
 
 struct LimitFlags {
   double server_grace = 10;
-  double grace = 10;
+  double grace = 30;
   std::optional<double> timeout;
 };
 

@@ -56,7 +56,8 @@ over the socket (PRDIST_LISTEN_FD); any other server binds PADDLE_PORT as usual,
 SO_REUSEADDR, as nearly all do. For one that does not, --no-listen-fd gives the port free just before the program starts.
 
 Exit code: 0 when every trainer exited with 0, else the first failure's own (128+N for signal N); 130 after
-Ctrl-C, 124 after --timeout, 64 for wrong flags, 78 for a program or folder that cannot be used.)";
+Ctrl-C, 143 after SIGTERM, 137 when a process had to be killed before it had saved then, 124 after --timeout, 64 for
+wrong flags, 78 for a program or folder that cannot be used.)";
 
 /// A first word that is no program may be a command with a slip. @throws Error
 void look_for_command(Words const& words) {

@@ -61,7 +61,9 @@ void NodePart::between(LocalRun const& run) {
   auto const outlook = outlook_of(news.view, me_.name, setting_.keeps_store, epoch_);
   supervisor.trainers_elsewhere(outlook.trainers_elsewhere);
   supervisor.nodes_elsewhere(outlook.nodes_elsewhere);
-  if (outlook.failure) supervisor.failed_elsewhere(outlook.failure->code, outlook.failure->what);
+  if (outlook.failure) {
+    supervisor.failed_elsewhere(outlook.failure->code, outlook.failure->what, outlook.failure->stopped);
+  }
   if (outlook.reforms) {
     supervisor.failed_elsewhere(EndingRules::code_of_a_victim, concat("the job forms again: ", *outlook.reforms));
   }

@@ -186,6 +186,9 @@ JobReport SshRun::watch() {
   report_.signal = rules_.signal();
   report_.first_failure = rules_.first_failure();
   report_.stopped_in_order = rules_.stopped_in_order();
+  for (std::size_t rank = 0; rank < known_.size(); ++rank) report_.members[rank].too_late = rules_.is_too_late(rank);
+  report_.leftovers_too_late = rules_.leftovers_too_late();
+  report_.grace = job_.limits.grace;
   report_.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   if (auto const text = progress(); !text.empty() && text != last_progress_) context_.info(concat("Progress: ", text));
   for (auto& node : nodes_) node.channel.reset();
@@ -263,6 +266,7 @@ void SshRun::take(SshNode& node, boost::json::object const& message) {
   }
   if (word != "over") return;
   over_[node.index] = true;
+  if (flag_field(message, "leftovers_too_late")) rules_.leftovers_elsewhere_too_late();
   auto const cause = text_field(message, "cause");
   if (cause.empty() || rules_.ending() || rules_.outcome() != Outcome::succeeded) return;
   report_.failed_elsewhere = concat("on ", to_string(node.host), " ", cause);
@@ -278,8 +282,9 @@ void SshRun::ended(MemberReport const& report) {
   if (job_.ledger != nullptr) job_.ledger->ended(rank, own);
   if (known_[rank]) return;
   known_[rank] = true;
-  // One that its agent ended is no cause of anything: the rules hear only that it is gone.
-  MemberEnding const ending{rank, report.stopped ? Ending{} : report.ending.value_or(Ending{})};
+  // One that its agent ended is no cause of anything: the rules hear only that it is gone, or what became of saving.
+  bool const told = !report.stopped || rules_.outcome() == Outcome::interrupted;
+  MemberEnding const ending{rank, told ? report.ending.value_or(Ending{}) : Ending{}, report.too_late};
   rules_.ended({&ending, 1});
 }
 
@@ -294,7 +299,7 @@ void SshRun::act(EndingRules::Action action) {
 }
 
 std::string SshRun::ending_note() const {
-  constexpr std::string_view rest = "SIGTERM to all that is left; Ctrl-C kills it at once";
+  auto const rest = ending_steps(job_.limits.grace, rules_.asked_to_stop());
   switch (rules_.outcome()) {
     case Outcome::succeeded: return concat("Trainers completed, but not all processes ended: ", rest);
     case Outcome::failed:

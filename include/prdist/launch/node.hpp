@@ -128,9 +128,12 @@ class NodeRun {
         std::ofstream(finished_path(job_.output, each.member.index)) << job_.plan.mark << '\n';
       }
     }
+    auto const& rules = supervisor.rules();
+    if (rules.ending() && rules.outcome() == Outcome::interrupted && !std::exchange(told_of_ending_, true)) {
+      info(concat(signal_name(rules.signal()), ": ", ending_steps(rules.limits().grace, true)));
+    }
     auto const now = std::chrono::steady_clock::now();
-    for (auto const& line :
-         early_servers_.look(supervisor.members(), false, supervisor.rules().limits().server_grace, now)) {
+    for (auto const& line : early_servers_.look(supervisor.members(), false, rules.limits().server_grace, now)) {
       if (!job_.quiet) console_.error(launch_line("WARNING", line, std::chrono::system_clock::now()));
     }
     if (!begun_ || now - looked_ < std::chrono::milliseconds(500)) return;
@@ -202,6 +205,7 @@ class NodeRun {
   std::optional<Time> begun_;  ///< of the server here, by the clock of the output folder
   std::chrono::steady_clock::time_point looked_{};
   bool marked_ = false;
+  bool told_of_ending_ = false;
 };
 
 }  // namespace detail

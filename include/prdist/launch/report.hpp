@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
@@ -32,7 +33,8 @@ struct MemberReport {
   double seconds = 0;            ///< that it ran
   bool stopped = false;          ///< ended because the launcher ended it
   std::filesystem::path log;
-  std::string host{};  ///< that it ran on; empty for this machine
+  std::string host{};     ///< that it ran on; empty for this machine
+  bool too_late = false;  ///< killed, because it had not ended when the grace of a job that was asked to stop was over
 };
 
 /// A node of a job on several, as far as another one knows.
@@ -60,6 +62,8 @@ struct JobReport {
   bool launcher_killed = false;              ///< what stopped the job is that the process people see was killed
   std::optional<Ending> launcher{};          ///< likewise, where it is known how a process of the launcher ended
   int signal = 0;                            ///< that interrupted the job
+  std::chrono::milliseconds grace{0};        ///< that members had between SIGTERM and SIGKILL
+  bool leftovers_too_late = false;           ///< what members had started was killed as a member that is too late
 };
 
 namespace detail {
@@ -79,6 +83,12 @@ namespace detail {
   return text;
 }
 
+/// "30 s" or "0.5 s".
+[[nodiscard]] inline std::string grace_text(std::chrono::milliseconds grace) {
+  auto const count = grace.count();
+  return count % 1000 == 0 ? concat(count / 1000, " s") : concat(static_cast<double>(count) / 1000, " s");
+}
+
 /// Of a job that a signal interrupted: the member whose code says that it could not do so in order.
 [[nodiscard]] inline std::string who_could_not_save(JobReport const& report) {
   for (auto const& each : report.members) {
@@ -87,6 +97,28 @@ namespace detail {
                   each.log.string());
   }
   return {};
+}
+
+/// Of a job that was asked to stop: who had to be killed for it, and how to mend that. Empty when nobody had.
+[[nodiscard]] inline std::string who_was_too_late(JobReport const& report) {
+  constexpr std::size_t most = 8;
+  std::vector<std::string> names;
+  for (auto const& each : report.members) {
+    if (each.too_late) names.push_back(to_string(each.member));
+  }
+  auto const many = names.size();
+  if (many > most) names.resize(most - 1);
+  if (names.size() < many) names.push_back(concat(many - names.size(), " more"));
+  if (report.leftovers_too_late) names.emplace_back("what members had started");
+  if (names.empty()) return {};
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 < names.size() ? ", " : " and ";
+    text += names[i];
+  }
+  bool const one = names.size() == 1;
+  return concat(", and ", text, one ? " was" : " were", " killed after ", grace_text(report.grace),
+                " of --grace: what ", one ? "it was" : "they were", " saving is lost, raise --grace");
 }
 
 }  // namespace detail
@@ -107,7 +139,8 @@ namespace detail {
 [[nodiscard]] inline std::string_view pod_line(JobReport const& report) {
   if (report.outcome == Outcome::succeeded) return "Pod completed";
   bool const asked = report.outcome == Outcome::interrupted || report.stopped_in_order;
-  return asked && report.exit_code > 128 && !report.launcher_killed ? "Pod stopped" : "Pod failed";
+  bool const saved = report.exit_code > 128 && detail::who_was_too_late(report).empty();
+  return asked && saved && !report.launcher_killed ? "Pod stopped" : "Pod failed";
 }
 
 /// Rank, role, host, pid, ending, seconds and log of each member, a line each, below a heading; the host only where
@@ -143,6 +176,7 @@ namespace detail {
 /// One sentence on why the job ended, with the next step; empty after success.
 [[nodiscard]] inline std::string cause_of(JobReport const& report) {
   auto const after = concat(" after ", detail::seconds_text(report.seconds), " s");
+  auto const lost = report.exit_code == 128 + SIGKILL ? detail::who_was_too_late(report) : std::string();
   switch (report.outcome) {
     case Outcome::succeeded: return {};
     case Outcome::interrupted:
@@ -151,8 +185,9 @@ namespace detail {
                       detail::killed_because(*report.launcher));
       }
       if (report.launcher) return concat("the launcher ended with exit code ", report.launcher->code, after);
-      if (report.launcher_killed) return concat("the job was stopped because prrun itself was killed", after);
-      return concat("the job was stopped by ", signal_name(report.signal), after, detail::who_could_not_save(report));
+      if (report.launcher_killed) return concat("the job was stopped because prrun itself was killed", after, lost);
+      return concat("the job was stopped by ", signal_name(report.signal), after, detail::who_could_not_save(report),
+                    lost);
     case Outcome::timed_out: {
       if (report.first_failure) {
         return concat("the job passed its time limit", after, ", waiting for its next try: raise --timeout");
@@ -169,14 +204,15 @@ namespace detail {
     }
     case Outcome::failed: break;
   }
-  if (!report.first_failure) return report.failed_elsewhere;
+  if (!report.first_failure) return concat(report.failed_elsewhere, lost);
   if (report.stopped_in_order) {
     auto const asked = asked_member(report);
     auto const& shown = report.members.at(asked.value_or(*report.first_failure));
     auto const on = asked && !shown.host.empty() ? concat(" on ", shown.host) : std::string();
-    return concat(asked ? to_string(shown.member) + on : "a process of the job",
-                  " was asked to stop, and the job has ended in order with exit code ", report.exit_code, after,
-                  ": see ", shown.log.string());
+    auto const who = concat(asked ? to_string(shown.member) + on : "a process of the job", " was asked to stop");
+    if (!lost.empty()) return concat(who, after, lost, "; see ", shown.log.string());
+    return concat(who, ", and the job has ended in order with exit code ", report.exit_code, after, ": see ",
+                  shown.log.string());
   }
   auto const& first = report.members.at(*report.first_failure);
   auto const ending = first.ending.value_or(Ending{});

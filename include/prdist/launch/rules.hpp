@@ -13,12 +13,15 @@
 //                                  again or given up, and until that is decided it counts as one that runs
 //   other nodes are not done       this one stays to hear how the job ends, even with no member left
 //   Ctrl-C, SIGTERM, SIGHUP        all are ended; the code is 128+n, or that of a member which could not save (70, 78)
+//   a job that was asked to stop   was to save: when something of it is still there after grace, the code is 137; not
+//                                  when a second signal wants it gone at once
 //   the time limit passes          all are ended; the code is 124
 //   "are ended"                    SIGTERM, and SIGKILL after grace or at the next signal
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -47,7 +50,7 @@ enum class Outcome : std::uint8_t { succeeded, failed, interrupted, timed_out };
 
 struct EndingLimits {
   std::chrono::milliseconds server_grace{10'000};
-  std::chrono::milliseconds grace{10'000};
+  std::chrono::milliseconds grace{30'000};
   std::optional<std::chrono::milliseconds> timeout;  ///< of the whole job
   bool expendable_trainers = false;                  ///< in an elastic job a trainer that falls takes nobody with it
 };
@@ -56,6 +59,7 @@ struct EndingLimits {
 struct MemberEnding {
   std::size_t rank = 0;
   Ending ending;
+  bool too_late = false;  ///< killed when its grace was over, as says who watches it elsewhere
 };
 
 class EndingRules {
@@ -79,6 +83,7 @@ class EndingRules {
   EndingRules(std::vector<JobMember> members, EndingLimits limits, TimePoint start)
       : members_(std::move(members)),
         ended_(members_.size(), false),
+        too_late_(members_.size(), false),
         fallen_(members_.size()),
         limits_(limits),
         start_(start) {}
@@ -92,6 +97,7 @@ class EndingRules {
         continue;
       }
       ended_.at(each.rank) = true;
+      if (asked_to_stop() && (each.too_late || (late_ && was_killed(each.ending)))) too_late(each.rank);
       finished_ = finished_ || (each.ending.ok() && members_.at(each.rank).role == JobRole::trainer);
       // Asked to stop, it says that it could not do so in order: what it was to save is not saved.
       bool const could_not = each.ending == Ending{78, 0, false} || each.ending == Ending{70, 0, false};
@@ -136,11 +142,18 @@ class EndingRules {
     exit_code_ = 128 + signal;
   }
 
-  /// A member on another node was the first to fail, with this code. Later than a failure here it changes nothing.
-  void failed_elsewhere(int code) {
+  /// A member on another node was the first to fail, with this code, or that node was `asked` to stop the job. Later
+  /// than a failure here it changes nothing.
+  void failed_elsewhere(int code, bool asked = false) {
     if (ending_ || outcome_ != Outcome::succeeded) return;
     outcome_ = Outcome::failed;
     exit_code_ = code;
+    asked_elsewhere_ = asked;
+  }
+
+  /// Elsewhere, what members had started was killed when its grace was over.
+  void leftovers_elsewhere_too_late() {
+    if (asked_to_stop()) leftovers_too_late_ = not_saved();
   }
 
   /// Whether trainers of the job still train on other nodes: until they have finished, servers here are not done.
@@ -173,8 +186,14 @@ class EndingRules {
       if (now < deadline_ && !hurry_) return Action::wait;
       killing_ = true;
       deadline_ = now + kill_patience;
+      late_ = !hurry_ && asked_to_stop();
+      if (late_ && anything_left) leftovers_too_late_ = not_saved();
     }
-    return now < deadline_ ? Action::kill : Action::abandon;
+    if (now < deadline_) return Action::kill;
+    for (std::size_t rank = 0; late_ && rank < ended_.size(); ++rank) {
+      if (!ended_[rank]) too_late(rank);
+    }
+    return Action::abandon;
   }
 
   [[nodiscard]] EndingLimits const& limits() const noexcept { return limits_; }
@@ -188,6 +207,14 @@ class EndingRules {
   [[nodiscard]] std::optional<std::size_t> first_failure() const noexcept { return first_failure_; }
   /// Whether the first to end was asked to stop, and nobody has said that it could not save.
   [[nodiscard]] bool stopped_in_order() const noexcept { return in_order_; }
+  /// Whether the job was to stop and save, and not because something failed.
+  [[nodiscard]] bool asked_to_stop() const noexcept {
+    return outcome_ == Outcome::interrupted || in_order_ || asked_elsewhere_;
+  }
+  /// Whether this member of a job that was asked to stop had to be killed, because its grace was over.
+  [[nodiscard]] bool is_too_late(std::size_t rank) const { return too_late_.at(rank); }
+  /// Likewise for processes that members had started.
+  [[nodiscard]] bool leftovers_too_late() const noexcept { return leftovers_too_late_; }
 
  private:
   /// 64 and 78 are what another trainer would come to as well.
@@ -201,6 +228,14 @@ class EndingRules {
     exit_code_ = prdist::exit_code(first.ending);
     first_failure_ = first.rank;
     in_order_ = first.ending == Ending{code_after_stop, 0, false};
+  }
+
+  void too_late(std::size_t rank) { too_late_[rank] = not_saved(); }
+
+  /// What the job was to save when asked to stop is lost. Who says why (70, 78) knows more than SIGKILL tells.
+  bool not_saved() {
+    if (exit_code_ > 128) exit_code_ = 128 + SIGKILL;
+    return true;
   }
 
   template <class Which>
@@ -236,6 +271,7 @@ class EndingRules {
 
   std::vector<JobMember> members_;
   std::vector<bool> ended_;
+  std::vector<bool> too_late_;
   std::vector<std::optional<MemberEnding>> fallen_;  // those of which it is not decided
   EndingLimits limits_;
   TimePoint start_;
@@ -256,6 +292,9 @@ class EndingRules {
   bool ending_ = false;
   bool killing_ = false;
   bool hurry_ = false;
+  bool asked_elsewhere_ = false;
+  bool late_ = false;  // the grace of a job that was asked to stop is over
+  bool leftovers_too_late_ = false;
 };
 
 }  // namespace prdist

@@ -75,9 +75,9 @@ class Supervisor {
   void nodes_elsewhere(bool busy) noexcept { rules_.nodes_elsewhere(busy); }
 
   /// As EndingRules::failed_elsewhere(); `what` is the sentence that the report gives as the cause.
-  void failed_elsewhere(int code, std::string what) {
+  void failed_elsewhere(int code, std::string what, bool asked = false) {
     if (!rules_.ending() && rules_.outcome() == Outcome::succeeded) elsewhere_ = std::move(what);
-    rules_.failed_elsewhere(code);
+    rules_.failed_elsewhere(code, asked);
   }
 
   /// Ranks of trainers that have fallen, until started_again() or give_up() is called for each.
@@ -121,6 +121,9 @@ class Supervisor {
     report.signal = rules_.signal();
     report.seconds = elapsed().count();
     report.members = members_;
+    for (std::size_t rank = 0; rank < members_.size(); ++rank) report.members[rank].too_late = rules_.is_too_late(rank);
+    report.leftovers_too_late = rules_.leftovers_too_late();
+    report.grace = rules_.limits().grace;
     report.first_failure = rules_.first_failure();
     report.stopped_in_order = rules_.stopped_in_order();
     report.failed_elsewhere = elsewhere_;
@@ -159,6 +162,7 @@ class Supervisor {
     }
     rules_.ended(endings);
     for (auto const& each : endings) {
+      members_[each.rank].too_late = rules_.is_too_late(each.rank);
       if (rules_.is_fallen(each.rank)) kill_group(members_[each.rank].pid);
     }
     if (ledger_ == nullptr || told_failure_ || !rules_.first_failure()) return;

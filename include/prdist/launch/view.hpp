@@ -41,6 +41,13 @@ namespace prdist {
   return concat("LAUNCH ", level, ' ', std::string_view(stamp, size), std::string_view(fraction), text);
 }
 
+/// What happens to what is left of a job that is being ended, and how long that may take; `asked` to stop, it saves.
+[[nodiscard]] inline std::string ending_steps(std::chrono::milliseconds grace, bool asked) {
+  return concat("SIGTERM to all that is left, ", asked ? "which has up to " : "SIGKILL after ",
+                detail::grace_text(grace), asked ? " (--grace) for a last checkpoint" : " (--grace)",
+                "; Ctrl-C kills it at once");
+}
+
 /// What people read at the end: the table, and of a job that did not succeed the end of a log and the cause.
 inline void show_report(Console& console, JobReport const& report) {
   if (!report.members.empty()) console.error_lines(table_of(report));
@@ -129,7 +136,8 @@ class JobView {
   }
 
   [[nodiscard]] static std::string ending_note(JobReport const& report) {
-    constexpr std::string_view rest = "SIGTERM to all that is left; Ctrl-C kills it at once";
+    bool const asked = report.outcome == Outcome::interrupted || report.stopped_in_order;
+    auto const rest = ending_steps(report.grace, asked);
     switch (report.outcome) {
       case Outcome::succeeded: return concat("Trainers completed, but not all processes ended: ", rest);
       case Outcome::failed:

@@ -119,7 +119,23 @@ TEST(PrrunK8s, AnEvictedTrainerThatSavedIs143) {
   auto const finished = prrun.finish();
   EXPECT_EQ(finished.code(), 143) << finished.error;
   EXPECT_TRUE(has(finished.out, "saved\n"));
+  EXPECT_TRUE(has(finished.error, " SIGTERM: SIGTERM to all that is left, which has up to 110 s (--grace) for a last "))
+      << finished.error;
   EXPECT_TRUE(read_file(folder / "cause").starts_with("the job was stopped by SIGTERM"));
+}
+
+TEST(PrrunK8s, AnEvictedTrainerThatHadToBeKilledIs137) {
+  TempFolder folder;
+  launch_test::Mailbox mailbox(folder / "mail");
+  Prrun prrun(folder,
+              {"k8s", "--grace", "0.2", "--", "sh", "-c", "trap '' TERM; echo up >>mail; while :; do sleep 0.01; done"},
+              indexed_pod(folder, 2));
+  EXPECT_EQ(mailbox.next(), "up");
+  prrun.signal(SIGTERM);
+  auto const finished = prrun.finish();
+  EXPECT_EQ(finished.code(), 137) << finished.error;
+  auto const cause = read_file(folder / "cause");
+  EXPECT_TRUE(has(cause, " was killed after 0.2 s of --grace: what it was saving is lost, raise --grace")) << cause;
 }
 
 TEST(PrrunK8s, SecretsStayOutOfTheTerminationLog) {

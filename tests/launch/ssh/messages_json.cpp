@@ -57,6 +57,9 @@ TEST(SshMessages, ReadinessPlanAndEndingsArriveAsTheyWereSent) {
   EXPECT_EQ(ended.seconds, 1.5);
   report.ending = Ending{0, SIGKILL, false, true};
   EXPECT_EQ(ended_of(sent(ended_to_json(report))).ending, report.ending);
+  EXPECT_FALSE(ended_of(sent(ended_to_json(report))).too_late);
+  report.too_late = true;
+  EXPECT_TRUE(ended_of(sent(ended_to_json(report))).too_late);
   report.ending.reset();
   EXPECT_FALSE(ended_of(sent(ended_to_json(report))).ending);
 }

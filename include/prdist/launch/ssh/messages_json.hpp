@@ -6,8 +6,8 @@
 //   agent     {"say":"ready","address":A,"ports":[..],"gloo":P} its ports are bound
 //   launcher  {"say":"plan","pod":N,"servers":[..],"trainers":[..],"gloo":E}
 //   agent     {"say":"running","pids":[..]}, {"say":"line","text":T}, {"say":"progress","trainer":N,"line":L},
-//             {"say":"ended", ...} for each member, {"say":"over","code":C,"cause":T} last, with a cause when the agent
-//             was ended by others; {"say":"error","code":C,"text":T} instead
+//             {"say":"ended", ...} for each member, {"say":"over","code":C,"cause":T,"leftovers_too_late":B} last, with
+//             a cause when the agent was ended by others; {"say":"error","code":C,"text":T} instead
 //   launcher  {"say":"stop"}, {"say":"kill"}; both say {"say":"alive"} every second
 #pragma once
 
@@ -48,7 +48,7 @@ struct AgentJob {
   std::uint16_t port = 0;                ///< of the first server here; 0 takes free ones
   std::uint16_t width = 1;               ///< ports of a server
   bool hand_over_sockets = true;
-  std::chrono::milliseconds grace{10'000};
+  std::chrono::milliseconds grace{30'000};
   std::chrono::milliseconds patience{60'000};  ///< silence after which the launcher counts as gone
 };
 
@@ -236,7 +236,8 @@ template <class Values>
           {"core", ending.core_dumped},
           {"memory", ending.out_of_memory},
           {"seconds", report.seconds},
-          {"stopped", report.stopped}};
+          {"stopped", report.stopped},
+          {"too_late", report.too_late}};
 }
 
 /// @throws Error wire.message
@@ -249,6 +250,7 @@ template <class Values>
   }
   report.seconds = number_field<double>(message, "seconds");
   report.stopped = flag_field(message, "stopped");
+  report.too_late = flag_field(message, "too_late");
   return report;
 }
 
