@@ -192,6 +192,7 @@ prdist_component(prdist
     include/prdist/fleet/elastic_checkpoints.ipp
     include/prdist/fleet/geo_copy.ipp
     include/prdist/fleet/own_copy.ipp
+    include/prdist/fleet/saves_alone.ipp
     include/prdist/optim/kernel.ipp
     include/prdist/server/lobby.ipp
     include/prdist/server/saving.ipp

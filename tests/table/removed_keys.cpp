@@ -85,7 +85,7 @@ TEST(RemovedKeys, NothingIsNotedForACutThatCannotBeKept) {
 
 TEST(RemovedKeys, MoreThanThereIsRoomForAreForgottenUntilACutOfAllRowsIsKept) {
   std::size_t const most = 10 * RemovedKeys::bytes_per_key;
-  RemovedKeys removed(most);
+  RemovedKeys removed(RemovedKeys::share_of_ceiling * most);
   removed.begin_cut();
   removed.keep_cut();
   for (Key key = 0; key < 10; ++key) removed.erased(key);
@@ -107,7 +107,7 @@ TEST(RemovedKeys, MoreThanThereIsRoomForAreForgottenUntilACutOfAllRowsIsKept) {
 }
 
 TEST(RemovedKeys, WhatIsForgottenBehindAMarkerIsMissingInTheNextCutNotInThisOne) {
-  RemovedKeys removed(3 * RemovedKeys::bytes_per_key);
+  RemovedKeys removed(RemovedKeys::share_of_ceiling * 3 * RemovedKeys::bytes_per_key);
   removed.begin_cut();
   removed.keep_cut();
   removed.erased(1);

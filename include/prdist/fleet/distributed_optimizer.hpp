@@ -91,7 +91,7 @@ class DistributedOptimizer {
   requires trainable<Model, Batch>
   double minimize(Model& model, Batch const& batch, std::size_t lane, Batch const* following = nullptr) {
     prepare(model);
-    if (!keep_up(lane)) {
+    if (!lane_of(lane).keep_up()) {
       throw Error(Errc::job_state,
                   "minimize() while a checkpoint is wanted and others are behind: with ssp call between_steps(), or "
                   "due() until it says no, between two steps");
@@ -190,10 +190,7 @@ class DistributedOptimizer {
   /// Where steps wait for those that are behind, the last one may have ended before: a checkpoint was wanted, for which
   /// this worker must not wait for others, but meet them. Makes up for it; false when one is wanted again.
   [[nodiscard]] bool keep_up() {
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-      if (!keep_up(lane)) return false;
-    }
-    return true;
+    return std::ranges::all_of(lanes_, [](auto const& lane) { return lane->keep_up(); });
   }
 
   /// This worker has no more batches: waits as settle() does, and lets the others' steps go on without it. Workers
@@ -306,28 +303,8 @@ class DistributedOptimizer {
       throw Error(Errc::job_state, "strategy '", StrategyChoice::name,
                   "' calls tick() and does not say that it does: give it a `static constexpr bool ticks = true`");
     }
-    if (!may_go_on(lane, lane_of(lane).steps + 1, ahead)) lane_of(lane).owed_tick = ahead;
-  }
-
-  [[nodiscard]] bool keep_up(std::size_t lane) {
-    auto& own = lane_of(lane);
-    if (!own.owed_tick) return true;
-    if (!may_go_on(lane, own.steps, *own.owed_tick)) return false;
-    own.owed_tick.reset();
-    return true;
-  }
-
-  /// Waits until nobody is more than `ahead` steps behind this thread's `steps`; false when a checkpoint is wanted that
-  /// the caller has to come to: then those who are behind may be there already.
-  [[nodiscard]] bool may_go_on(std::size_t lane, std::uint64_t steps, std::uint64_t ahead) {
-    while (!client().tick(number(lane), number(threads_), steps, ahead)) {
-      if (look_) {
-        look_(lane);
-      } else if (client().cut_wish().wanted()) {
-        return false;
-      }
-    }
-    return true;
+    auto const look = look_ ? [this, lane] { look_(lane); } : std::function<void()>();
+    lane_of(lane).tick(number(lane), number(threads_), ahead, look);
   }
 
   /// Nobody waits any longer for a thread that has failed.

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -142,6 +144,28 @@ class TrainerLane {
     }
   }
 
+  /// Says that this thread, `number` of `threads`, is about to have finished one more step, and waits until nobody is
+  /// more than `ahead` steps behind it. Meanwhile it may `look` whether something else is to be done; without that it
+  /// ends early when a checkpoint is wanted, to which those who are behind may have come, and keep_up() waits.
+  void tick(std::uint32_t number, std::uint32_t threads, std::uint64_t ahead, std::function<void()> const& look) {
+    owed_ = Tick{number, threads, steps + 1, ahead};
+    (void)keep_up(look);
+  }
+
+  /// Waits for what tick() did not; false when a checkpoint is wanted again.
+  [[nodiscard]] bool keep_up(std::function<void()> const& look = {}) {
+    if (!owed_) return true;
+    while (!client_.tick(owed_->number, owed_->threads, owed_->steps, owed_->ahead)) {
+      if (look) {
+        look();
+      } else if (client_.cut_wish().wanted()) {
+        return false;
+      }
+    }
+    owed_.reset();
+    return true;
+  }
+
   [[nodiscard]] std::span<Key const> keys(std::size_t t) const { return now_.gradients.keys[t]; }
   [[nodiscard]] std::span<float> rows(std::size_t t) { return device_.staging(now_.rows[t]); }
   [[nodiscard]] std::span<float> dense() { return device_.staging(now_.dense); }
@@ -158,11 +182,15 @@ class TrainerLane {
   [[nodiscard]] std::span<float const> dense_gradient() { return device_.staging(now_.gradients.dense_gradient); }
 
   std::uint64_t steps = 0;  ///< that this thread has finished
-  /// Of the last step, when that ended without waiting for those that are behind: how far ahead it may be.
-  std::optional<std::uint64_t> owed_tick{};
 
  private:
   using Floats = typename DeviceChoice::Floats;
+
+  /// What the clock is told.
+  struct Tick {
+    std::uint32_t number, threads;
+    std::uint64_t steps, ahead;
+  };
 
   /// What a step on one batch begins with.
   struct Inputs {
@@ -262,6 +290,7 @@ class TrainerLane {
   ModelTables const& tables_;
   MergeRules rules_;
   DeviceChoice device_;
+  std::optional<Tick> owed_;  ///< what the clock has not let go yet
   KeyIndex merge_index_;
   std::vector<float> clicks_;
   std::vector<Floats> rows_, row_gradients_;  ///< one for every key of the batch

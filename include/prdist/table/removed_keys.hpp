@@ -19,8 +19,11 @@ class RemovedKeys {
   /// About what a noted key takes in memory.
   static constexpr std::size_t bytes_per_key = 48;
 
-  /// @param most bytes that notes may take
-  explicit RemovedKeys(std::size_t most = std::numeric_limits<std::size_t>::max()) : most_(most / bytes_per_key) {}
+  /// Notes take one part in so many of the memory ceiling of the tables, besides it.
+  static constexpr std::size_t share_of_ceiling = 16;
+  static constexpr std::size_t no_ceiling = std::numeric_limits<std::size_t>::max();
+
+  explicit RemovedKeys(std::size_t ceiling = no_ceiling) : most_(ceiling / share_of_ceiling / bytes_per_key) {}
 
   /// The marker of a cut: what comes after it belongs to the next one, if this one may be kept.
   void begin_cut(bool may_be_kept = true) {

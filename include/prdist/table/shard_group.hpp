@@ -94,7 +94,7 @@ class ShardGroup {
   /// What the tables take, and what is noted of keys that went since the last kept cut. The ceiling is for the tables.
   [[nodiscard]] std::size_t bytes() const noexcept {
     auto sum = arena_.bytes();
-    for (auto const& [id, held] : sparse_) sum += held.table.noted_bytes();
+    for (auto const& [id, held] : sparse_) sum += held.table.cuts().removed().bytes();
     return sum;
   }
 
@@ -167,7 +167,7 @@ class ShardGroup {
 
   /// There can be no cut of what has changed since the one that was kept last.
   [[nodiscard]] bool forgot() const noexcept {
-    return std::ranges::any_of(sparse_, [](auto const& it) { return it.second.table.forgot(); });
+    return std::ranges::any_of(sparse_, [](auto const& it) { return it.second.table.cuts().forgot(); });
   }
 
   /// Takes every row of a sparse table away, and what it has counted; a dense one has none that could go.

@@ -22,8 +22,8 @@ namespace prdist {
 
 class SparseCut {
  public:
-  /// @param most_notes bytes that notes of removed keys may take
-  explicit SparseCut(std::size_t most_notes = std::numeric_limits<std::size_t>::max()) : removed_(most_notes) {}
+  /// Under a memory ceiling of so many bytes; see RemovedKeys.
+  explicit SparseCut(std::size_t ceiling = RemovedKeys::no_ceiling) : removed_(ceiling) {}
 
   /// The epoch that a row gets when it changes.
   [[nodiscard]] CutEpoch epoch() const noexcept { return epoch_; }

@@ -54,7 +54,7 @@ class SparseShards {
         pool_(std::make_unique<RowPool>(arena, row_bytes_)),
         tables_(arena, *pool_, row_bytes_, owned),
         filters_(arena, spec_.admission, stream_, tables_.all().size()),
-        cut_(arena.ceiling() / notes_share),
+        cut_(arena.ceiling()),
         merger_(spec_.dim, spec_.statistics.kept) {
     if (spec_.precision != Precision::fp32) {
       codec_ = half_codec(spec_.precision);
@@ -141,8 +141,7 @@ class SparseShards {
     filters_.cancel_cut();
     cut_.cancel();
   }
-  [[nodiscard]] std::size_t noted_bytes() const noexcept { return cut_.removed().bytes(); }
-  [[nodiscard]] bool forgot() const noexcept { return cut_.forgot(); }
+  [[nodiscard]] SparseCut const& cuts() const noexcept { return cut_; }
 
   /// Inserts or overwrites the rows of a block, or takes them away when it says so, or takes in what it has of a
   /// shard; keys of other shards and those are passed over. @throws Error table.shape, table.memory
@@ -181,8 +180,6 @@ class SparseShards {
   }
 
  private:
-  /// Notes of keys that went, for cuts of what has changed, take one part in so many of the memory ceiling, besides it.
-  static constexpr std::size_t notes_share = 16;
   static constexpr std::size_t block_keys = ShardTables::block_keys;
   using Block = ShardTables::Block;
 
@@ -396,9 +393,8 @@ class SparseShards {
   ShrinkPass shrink_;
   EvictionHand hand_;
   RowMerger merger_;
-  // Work space, kept for its memory: a row in floats, keys that are taken away.
-  std::vector<float> scratch_;
-  std::vector<Key> doomed_;
+  std::vector<float> scratch_;  ///< a row in floats; this and the next are kept for their memory
+  std::vector<Key> doomed_;     ///< keys that are taken away
 };
 
 }  // namespace prdist

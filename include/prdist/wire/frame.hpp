@@ -53,7 +53,8 @@ enum class Kind : std::uint16_t {
 };
 
 /// Set in Header::flags of a push that closes the trainer's part of a gathered step; in an answer to next_file, when
-/// there are no more; of a cut that no other builds on; of Kind::duty, in a report that it is done, and in an answer to who has it.
+/// there are no more; of a cut that no other builds on; of Kind::duty, in a report that it is done, and in an answer to
+/// who has it.
 inline constexpr std::uint32_t flag_last = 1;
 /// Set in a clock of a thread that has no more batches; of Kind::duty, when somebody else may have it.
 inline constexpr std::uint32_t flag_leave = 2;
