@@ -172,7 +172,15 @@ Json command_of(JobSpec const& job, PodRole role, std::string_view launcher_comm
   auto const& own = role == PodRole::server ? job.command_of_servers() : job.command_of_trainers();
   auto command = Json::array();
   if (own.given && own.items.empty()) return command;
-  if (job.launcher.value == "prrun") command = {"prrun", launcher_command, "--"};
+  if (job.launcher.value == "prrun") {
+    command = {"prrun", launcher_command};
+    // A little less than the cluster gives, so that prrun is the one who ends the job and says how.
+    if (auto const grace = job.grace.value; launcher_command == "k8s" && job.grace.given) {
+      command.push_back("--grace");
+      command.push_back(concat(grace - std::min<std::int64_t>(10, grace / 2)));
+    }
+    command.push_back("--");
+  }
   if (!own.given) {
     for (auto const* const word : {"prtrain", "-m", "$(PRDIST_CONFIG)"}) command.push_back(word);
   }

@@ -15,7 +15,8 @@ namespace prdist {
 namespace {
 
 constexpr std::size_t buffer = std::size_t{4} << 20;
-constexpr auto way_out = ": make room or choose another disk; what was saved before is untouched";
+constexpr auto way_out =
+    ": make room, perhaps by keeping fewer checkpoints, or choose another disk; what was saved before is untouched";
 
 /// So that a page in the wrong place shows.
 std::string some_text(std::size_t size) {

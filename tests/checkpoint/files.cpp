@@ -15,7 +15,8 @@
 namespace prdist {
 namespace {
 
-constexpr auto way_out = ": make room or choose another disk; what was saved before is untouched";
+constexpr auto way_out =
+    ": make room, perhaps by keeping fewer checkpoints, or choose another disk; what was saved before is untouched";
 
 TEST(OutputFile, AppendsPiecesInOrderAndOverwrites) {
   TempDir const dir;

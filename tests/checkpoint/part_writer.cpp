@@ -51,7 +51,8 @@ TEST(PartWriter, AFullDiskNamesTheFile) {
   writer.write(rows_of(0, {1, 2}, 0));
   EXPECT_EQ(error_of([&] { (void)writer.close(); }),
             "prdist[checkpoint.file] " + dir.path().native() +
-                "/part-000, cannot be written at byte 0, No space left on device: make room or choose another disk; "
+                "/part-000, cannot be written at byte 0, No space left on device: make room, perhaps by keeping fewer "
+                "checkpoints, or choose another disk; "
                 "what was saved before is untouched");
 }
 

@@ -10,6 +10,7 @@ TEST(Entry, PaddlesEntriesAreRead) {
   EXPECT_EQ(entry_from_text("none").value(), EntryPolicy{});
   EXPECT_EQ(entry_from_text("count_filter_entry:7").value().admission, Admission::after(7));
   EXPECT_EQ(entry_from_text("count_filter_entry:1").value().admission, Admission{});
+  EXPECT_EQ(entry_from_text("count_filter_entry:0").value().admission, Admission{}) << "Paddle takes it";
   EXPECT_EQ(entry_from_text("bloom_filter_entry:1").value().admission, Admission{});
   EXPECT_EQ(entry_from_text("bloom_filter_entry:9").value().admission,
             (Admission{.kind = Admission::Kind::bloom, .pushes = 9}));
@@ -27,8 +28,7 @@ TEST(Entry, WhatIsWrongIsSaidWithAllThatWouldBeRight) {
        {Case{"", "it is none of those known"},
         {"count", "it is none of those known"},
         {"none:", "it is none of those known"},
-        {"count_filter_entry", "the count must be a whole number from 1 to 4294967295, 1 for every key"},
-        {"count_filter_entry:0", "the count must be a whole number from 1 to 4294967295"},
+        {"count_filter_entry", "the count must be a whole number from 0 to 4294967295, up to 1 for every key"},
         {"bloom_filter_entry", "the count must be a whole number from 1 to 255"},
         {"bloom_filter_entry:0", "the count must be a whole number from 1 to 255"},
         {"bloom_filter_entry:256", "the count must be a whole number from 1 to 255"},

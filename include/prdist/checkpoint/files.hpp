@@ -142,8 +142,9 @@ class OutputFile {
   }
 
   [[noreturn]] void fail_to_write() const {
-    detail::throw_file_error(path_, concat("cannot be written at byte ", size_),
-                             "make room or choose another disk; what was saved before is untouched");
+    detail::throw_file_error(
+        path_, concat("cannot be written at byte ", size_),
+        "make room, perhaps by keeping fewer checkpoints, or choose another disk; what was saved before is untouched");
   }
 
   /// Lets the disk begin while the rest is still being made: otherwise all of it waits for close(), and so many dirty

@@ -34,10 +34,10 @@ struct EntryPolicy {
   if (text == "none") return EntryPolicy{};
   if (name == "count_filter_entry") {
     std::uint32_t count = 0;
-    if (!parse_number(value, count) || count == 0) {
-      return wrong("the count must be a whole number from 1 to 4294967295, 1 for every key");
+    if (!parse_number(value, count)) {
+      return wrong("the count must be a whole number from 0 to 4294967295, up to 1 for every key");
     }
-    return EntryPolicy{.admission = count == 1 ? Admission{} : Admission::after(count)};
+    return EntryPolicy{.admission = count <= 1 ? Admission{} : Admission::after(count)};
   }
   if (name == "bloom_filter_entry") {
     std::uint32_t count = 0;
