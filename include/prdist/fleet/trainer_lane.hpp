@@ -148,21 +148,14 @@ class TrainerLane {
   /// more than `ahead` steps behind it. Meanwhile it may `look` whether something else is to be done; without that it
   /// ends early when a checkpoint is wanted, to which those who are behind may have come, and keep_up() waits.
   void tick(std::uint32_t number, std::uint32_t threads, std::uint64_t ahead, std::function<void()> const& look) {
-    owed_ = Tick{number, threads, steps + 1, ahead};
-    (void)keep_up(look);
+    Tick const tick{number, threads, steps + 1, ahead};
+    if (!may_go_on(tick, look)) owed_ = tick;
   }
 
   /// Waits for what tick() did not; false when a checkpoint is wanted again.
-  [[nodiscard]] bool keep_up(std::function<void()> const& look = {}) {
-    if (!owed_) return true;
-    while (!client_.tick(owed_->number, owed_->threads, owed_->steps, owed_->ahead)) {
-      if (look) {
-        look();
-      } else if (client_.cut_wish().wanted()) {
-        return false;
-      }
-    }
-    owed_.reset();
+  [[nodiscard]] bool keep_up() {
+    if (owed_ && !may_go_on(*owed_, {})) return false;
+    if (owed_) owed_.reset();
     return true;
   }
 
@@ -286,11 +279,22 @@ class TrainerLane {
     under_way_.back().send(client_, tables_, device_);
   }
 
+  [[nodiscard]] bool may_go_on(Tick const& tick, std::function<void()> const& look) {
+    while (!client_.tick(tick.number, tick.threads, tick.steps, tick.ahead)) {
+      if (look) {
+        look();
+      } else if (client_.cut_wish().wanted()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   Client& client_;
   ModelTables const& tables_;
   MergeRules rules_;
   DeviceChoice device_;
-  std::optional<Tick> owed_;  ///< what the clock has not let go yet
+  std::optional<Tick> owed_;  ///< of a step that ended before the clock let it go
   KeyIndex merge_index_;
   std::vector<float> clicks_;
   std::vector<Floats> rows_, row_gradients_;  ///< one for every key of the batch
