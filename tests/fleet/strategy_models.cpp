@@ -494,6 +494,29 @@ TEST(GeoModel, BetweenExchangesATrainerSeesItselfAlone) {
   });
 }
 
+// Three trainers, so that "the others" are more than one and a third of a difference is no whole number.
+TEST(GeoModel, OfThreeTrainersEachTakesInWhatBothOthersSent) {
+  Scenario<Geo> const it{.strategy = {.push_interval = 2}, .trainers = 3, .steps = {8, 6, 7}};
+  in_many_orders(it, [&](History const& history) {
+    for (std::size_t member = 0; member < 3; ++member) {
+      for (std::size_t step = 0; step < history.rows[member].size(); ++step) {
+        auto const& saw = history.rows[member][step];
+        EXPECT_NEAR(saw[member], static_cast<double>(step), 1e-5);
+        for (std::size_t other = 0; other < 3; ++other) {
+          if (other == member) continue;
+          EXPECT_LT(saw[other], static_cast<double>(it.steps[other]) + 1e-5) << "more than it has learned";
+          if (step % 2 == 0) continue;
+          EXPECT_EQ(saw[other], history.rows[member][step - 1][other]) << "between exchanges";
+        }
+      }
+    }
+    for (std::size_t member = 0; member < 3; ++member) {
+      EXPECT_NEAR(history.last_row[member], static_cast<double>(it.steps[member]), 1e-5);
+      EXPECT_NEAR(history.last_dense[member], static_cast<double>(it.steps[member]), 1e-5);
+    }
+  });
+}
+
 TEST(GeoModel, SendsItsDifferenceDividedByTheTrainers) {
   // Trainer 0 alone, then trainer 1 alone; after each step one looks at what the servers have.
   SimulatedJob job(2, 2);
